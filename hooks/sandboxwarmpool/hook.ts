@@ -48,7 +48,8 @@ const LARGE = 25;
 const LONGEST = 5;
 
 /**
- * Returns the time between the answers for one pool. It is `poolIntervalMs` for up to 25 members. For more members it
+ * Returns the time between the answers for one pool; undefined: none, because claims may wait for members that only the
+ * next answer lets them have. It is `poolIntervalMs` for up to 25 members. For more members it
  * grows in proportion, up to five times `poolIntervalMs`: Metacontroller sends, merges and compares all members in each
  * sync.
  */
@@ -56,8 +57,9 @@ function answerSpacing(
   { parent, children = {} }: SentRequest,
   { poolIntervalMs }: Pick<WarmPoolConfig, "poolIntervalMs">,
 ): Spacing | undefined {
-  const { uid } = parent?.metadata ?? {};
-  if (uid === undefined) return undefined;
+  const { metadata: { uid } = {}, status } = parent ?? {};
+  const { arrivedSequence = 0, observedSequence = 0 } = status ?? {};
+  if (uid === undefined || Number(observedSequence) < Number(arrivedSequence)) return undefined;
   const members = Object.values(children).reduce((sum, objects) => sum + Object.keys(objects).length, 0);
   return { key: uid, intervalMs: poolIntervalMs * Math.min(LONGEST, Math.max(1, members / LARGE)) };
 }

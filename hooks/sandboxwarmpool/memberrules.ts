@@ -190,17 +190,30 @@ function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>
  * there is none.
  */
 export const highestNumber = oncePer((observed: Observed<SandboxWarmPool>): number =>
-  highestOf(observed, (sandbox) => !isUsed(sandbox))
+  Math.max(counted(observed.parent.status?.sequence), arrivedNumber(observed))
 );
 
 /** The same for all its Sandboxes. */
-export const highestOfAll = oncePer((observed: Observed<SandboxWarmPool>): number => highestOf(observed, () => true));
+export const highestOfAll = oncePer((observed: Observed<SandboxWarmPool>): number =>
+  Math.max(counted(observed.parent.status?.sequence), arrivedOfAll(observed))
+);
 
-function highestOf({ parent, children }: Observed<SandboxWarmPool>, counts: (sandbox: KubeObject) => boolean): number {
-  const { sequence = 0 } = parent.status ?? {};
-  const numbers = listAll(children).filter(counts)
-    .map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
-  return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
+/** Returns the highest number of the observed Sandboxes that were never bound to a claim; 0: there is none. */
+export const arrivedNumber = oncePer(({ children }: Observed<SandboxWarmPool>): number =>
+  highestOf(listAll(children).filter((sandbox) => !isUsed(sandbox)))
+);
+
+/** The same for all observed Sandboxes. */
+export const arrivedOfAll = oncePer(({ children }: Observed<SandboxWarmPool>): number => highestOf(listAll(children)));
+
+function highestOf(sandboxes: KubeObject[]): number {
+  const numbers = sandboxes.map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
+  return numbers.reduce((most, number) => Math.max(most, number), 0);
+}
+
+/** Returns a number of the status; 0: it has none, or an invalid one. */
+export function counted(number = 0): number {
+  return number <= LAST_NUMBER ? number : 0;
 }
 
 /** The first number of a pool is up to this many milliseconds after the pool's creation. The UID decides how many. */

@@ -93,26 +93,32 @@ export function nextPlaces(
 }
 
 /**
- * Returns the numbers for the pool's status. `sequence` is the highest number that is observed or asked for.
- * `observedSequence` is the `sequence` that this call has observed in the status.
+ * Returns the numbers for the pool's status. `sequence` is the highest number that is observed or asked for,
+ * `arrivedSequence` the highest that is observed, and `observedSequence` the `arrivedSequence` that this call has
+ * observed in the status.
  *
- * Metacontroller writes the status after the members, so a number in the status means that the member was asked for.
- * But a call with a view of the pool that is older than its status could lower `sequence`, if the member with the
- * number is already gone. Only numbers up to `observedSequence` cannot be lost: members with these numbers may be
- * deleted or bound.
+ * Metacontroller writes the status after the members, but also if creating a member has failed. So `sequence` does not
+ * tell whether a request for the member is still on its way: it could create the member again after it was bound and
+ * deleted. Once Metacontroller has observed the member, it asks for it no more. And a call with a view of the pool that
+ * is older than its status could lower both numbers, if the member is already gone. Only numbers up to
+ * `observedSequence` cannot be lost: members with these numbers may be deleted or bound.
  */
 export function numbersOf(
   pool: SandboxWarmPool,
   members: readonly Sandbox[],
   made: readonly Place[],
-): Pick<SandboxWarmPoolStatus, "sequence" | "observedSequence"> {
+): Pick<SandboxWarmPoolStatus, "sequence" | "arrivedSequence" | "observedSequence"> {
+  const { status } = pool;
   const sequence = made.at(-1)?.number ?? highest(pool, members);
-  return sequence > 0 ? { sequence, observedSequence: pool.status?.sequence ?? 0 } : {};
+  if (sequence === 0) return {};
+  // CRDs of earlier versions drop `arrivedSequence`.
+  const observedSequence = status?.arrivedSequence ?? status?.sequence ?? 0;
+  return { sequence, arrivedSequence: highestOf(members, status?.arrivedSequence), observedSequence };
 }
 
 /**
  * Returns the highest number that a member may have to be deleted or bound to a claim, without a new member getting
- * its name. It is `observedSequence`, because an answer from an older view may have lowered `sequence` itself.
+ * its name. It is `observedSequence`, because an answer from an older view may have lowered the other numbers.
  */
 export function countedUpTo({ status }: SandboxWarmPool): number {
   // Hooks of earlier versions did not write `observedSequence`.
@@ -120,10 +126,19 @@ export function countedUpTo({ status }: SandboxWarmPool): number {
   return observedSequence;
 }
 
-function highest(pool: SandboxWarmPool, members: readonly Sandbox[]): number {
-  const { sequence = 0 } = pool.status ?? {};
-  const counted = sequence <= LAST_NUMBER ? sequence : 0;
-  return members.reduce((most, member) => Math.max(most, placeOf(member)?.number ?? 0), counted);
+/** Tells whether the status counts members as arrived that may not be bound before the next answer. */
+export function isUncounted({ status }: Pick<SandboxWarmPool, "status">): boolean {
+  return (status?.observedSequence ?? 0) < (status?.arrivedSequence ?? status?.sequence ?? 0);
+}
+
+function highest({ status }: SandboxWarmPool, members: readonly Sandbox[]): number {
+  return highestOf(members, status?.sequence);
+}
+
+/** Returns the highest number of the members, or `known` if it is higher and valid. */
+function highestOf(members: readonly Sandbox[], known = 0): number {
+  const from = known <= LAST_NUMBER ? known : 0;
+  return members.reduce((most, member) => Math.max(most, placeOf(member)?.number ?? 0), from);
 }
 
 /**

@@ -11,7 +11,7 @@ import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts
 import { oncePer } from "../../packages/webhook/once.ts";
 import { readApplied } from "./applied.ts";
 import { isStaying } from "./deletionreasons.ts";
-import { highestNumber, highestOfAll, isUsed, numberOf } from "./memberrules.ts";
+import { arrivedNumber, arrivedOfAll, counted, highestNumber, highestOfAll, isUsed, numberOf } from "./memberrules.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 
 type Of = Observed<SandboxWarmPool>;
@@ -34,8 +34,9 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
     // Names of members contain numbers. If the sequence went back, a name would be used twice. If it ran out, it would
     // begin again.
     sequence: unlessDeleted((value, observed, _, desired) => isSequence(value, observed, desired)),
-    observedSequence: unlessDeleted((value, observed) =>
-      value === undefined ? highestNumber(observed) === 0 : value === (observed.parent.status?.sequence ?? 0)
+    arrivedSequence: unlessDeleted((value, observed, _, desired) => isArrived(value, observed, desired)),
+    observedSequence: unlessDeleted((value, observed, _, desired) =>
+      value === undefined ? isWithoutNumbers(observed, desired) : value === countedBy(observed.parent)
     ),
     batches: unlessDeleted(areBatches),
     lostAt: (value, observed, now) => isLossTime(value, observed, now, membersOf(observed).length),
@@ -91,6 +92,24 @@ function isSequence(value: unknown, observed: Of, desired: readonly DesiredObjec
   const made = newNumbers(observed, desired);
   if (made.length > 0) return number === Math.max(...made);
   return number >= highestNumber(observed) && number <= highestOfAll(observed);
+}
+
+/** Tells whether the number is the highest that was observed. */
+function isArrived(value: unknown, observed: Of, desired: readonly DesiredObject[]): boolean {
+  if (value === undefined) return isWithoutNumbers(observed, desired);
+  const known = counted(observed.parent.status?.arrivedSequence);
+  const number = Number(value);
+  return number >= Math.max(known, arrivedNumber(observed)) && number <= Math.max(known, arrivedOfAll(observed));
+}
+
+/** Tells whether no member of the pool has a number. */
+function isWithoutNumbers(observed: Of, desired: readonly DesiredObject[]): boolean {
+  return highestNumber(observed) === 0 && newNumbers(observed, desired).length === 0;
+}
+
+/** CRDs of earlier versions drop `arrivedSequence`; their pools go by `sequence`. */
+function countedBy({ status }: SandboxWarmPool): number {
+  return status?.arrivedSequence ?? status?.sequence ?? 0;
 }
 
 /**

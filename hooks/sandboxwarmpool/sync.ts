@@ -11,7 +11,7 @@ import { wordsFor } from "./deletionreasons.ts";
 import { type Drain, drainsOf, graceEnds, isHopeless } from "./drain.ts";
 import { isLimited, refillOf } from "./refill.ts";
 import { buildMember, type PoolSandbox } from "./sandbox.ts";
-import { countedUpTo, memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
+import { countedUpTo, isUncounted, memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { policyGraceSeconds } from "./policy.ts";
 import { computeStatus } from "./status.ts";
 import { isReady, ownedBy, type View, viewOf } from "./view.ts";
@@ -42,7 +42,7 @@ export function syncSandboxWarmPool(
   const { leaving, staying } = partOf(view);
   const status = computeStatus(view, made, config, now);
   // New members cause an event for the pool. If there are none, no event may come, so the hook asks for a resync.
-  const isUnseen = made.length === 0 && (status.observedSequence ?? 0) < (status.sequence ?? 0);
+  const isUnseen = made.length === 0 && isUncounted({ status });
   return {
     status,
     children: [

@@ -54,8 +54,12 @@ const statusSchema = openObject({
     description: "Number of the newest sandbox made so far: names count on from it and are never used twice.",
     format: "int64",
   }),
+  arrivedSequence: z.int().min(0).optional().meta({
+    description: "Highest number of a sandbox that was observed so far.",
+    format: "int64",
+  }),
   observedSequence: z.int().min(0).optional().meta({
-    description: "What `sequence` was seen to be: sandboxes of a higher number are given to no claim yet.",
+    description: "What `arrivedSequence` was seen to be: sandboxes of a higher number are given to no claim yet.",
     format: "int64",
   }),
   batches: z.array(

@@ -50,7 +50,9 @@ export function changeOf(before: Named | undefined, after: Named | undefined): N
   return problemIn(before) === problemIn(after) ? "other" : "problem";
 }
 
-type Counts = { [Count in "sequence" | "observedSequence" | "replicas" | "readyReplicas"]?: number | undefined };
+type Counts = {
+  [Count in "sequence" | "arrivedSequence" | "observedSequence" | "replicas" | "readyReplicas"]?: number | undefined;
+};
 type Named = { metadata: ObjectMeta; status?: Counts | undefined };
 
 function hasNewSpec({ metadata: before }: Named, { metadata: after }: Named): boolean {
@@ -63,7 +65,7 @@ function problemIn({ metadata }: Named): string | undefined {
 
 /** Compares only the counts of the status; nothing else in it matters here. */
 function countsOtherwise({ status: before }: Named, { status: after }: Named): boolean {
-  return (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
+  return (["sequence", "arrivedSequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
     before?.[key] !== after?.[key]
   );
 }

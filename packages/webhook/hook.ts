@@ -74,7 +74,7 @@ interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
 
 /** A sync request as received: nothing is validated yet. */
 export interface SentRequest {
-  parent?: { metadata?: Partial<ObjectMeta> };
+  parent?: { metadata?: Partial<ObjectMeta>; status?: Record<string, unknown> };
   /** Objects by kind, then by name. */
   children?: Record<string, Record<string, unknown>>;
 }

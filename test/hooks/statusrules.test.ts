@@ -209,6 +209,8 @@ describe("a pool", () => {
     ["that its numbers begin anew", { sequence: 1 }, unproven("sequence")],
     ["that its numbers begin far ahead", { sequence: 2 ** 52 }, unproven("sequence")],
     ["that its numbers have no end", { sequence: Infinity }, unproven("sequence")],
+    ["that more has arrived", { arrivedSequence: 9 }, unproven("arrivedSequence")],
+    ["that less has arrived", { arrivedSequence: 1 }, unproven("arrivedSequence")],
     ["that it has seen more counted", { observedSequence: 9 }, unproven("observedSequence")],
     ["that it is full", { conditions: [condition("Ready", "True", "Full")] }, untrue("Ready True")],
     ["that it knows nothing", { conditions: [condition("Ready", "Unknown", "Any")] }, untrue("Ready Unknown")],

@@ -158,7 +158,7 @@ describe.for(Object.entries(TIMES))("good hooks are not refused where conditions
         sandboxWarmPoolHook(settings),
         (status = old) =>
           aPoolRequest({
-            pool: aPool({ status: { sequence: 7, observedSequence: 7, ...status } }),
+            pool: aPool({ status: { sequence: 7, arrivedSequence: 7, observedSequence: 7, ...status } }),
             sandboxes: [aMember(1), aMember(2), aMember(3)],
           }),
       );

@@ -50,7 +50,7 @@ export const PACES = [
 ] as const;
 
 /** Numbers that depend on how often, or when, something was written. */
-const NO_COUNTS = ["observedGeneration", "sequence", "observedSequence"];
+const NO_COUNTS = ["observedGeneration", "sequence", "arrivedSequence", "observedSequence"];
 
 /**
  * Lists the differences between `seen` and the references; empty: the history is the same.

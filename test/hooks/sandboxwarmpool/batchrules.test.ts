@@ -34,12 +34,15 @@ const batches = [old, { first: 2, at: ago(45), arrived: 1 }, last];
 const members = [aMember(1), aMember(2), aMember(3)];
 /** A full pool, which makes nothing. */
 const full: World = {
-  pool: aPool({ status: { sequence: 3, observedSequence: 3, replicas: 3, batches } }),
+  pool: aPool({ status: { sequence: 3, arrivedSequence: 3, observedSequence: 3, replicas: 3, batches } }),
   sandboxes: members,
 };
 /** A pool of nine that makes six more. */
 const growing: World = {
-  pool: aPool({ spec: { replicas: 9 }, status: { sequence: 3, observedSequence: 3, replicas: 3, batches } }),
+  pool: aPool({
+    spec: { replicas: 9 },
+    status: { sequence: 3, arrivedSequence: 3, observedSequence: 3, replicas: 3, batches },
+  }),
   sandboxes: members,
 };
 

@@ -48,3 +48,12 @@ test.for(
   const request = { parent: { metadata: { uid: "p" } }, children: { "Sandbox.agents.x-k8s.io/v1beta1": members } };
   expect(sandboxWarmPoolHook({ ...CONFIG, poolIntervalMs: 700 }).spacing?.(request)).toEqual({ key: "p", intervalMs });
 });
+
+test("a sync is not held up if claims may wait for members that it counts", () => {
+  const spacing = (status: Record<string, unknown>) =>
+    sandboxWarmPoolHook(CONFIG).spacing?.({ parent: { metadata: { uid: "p" }, status } });
+  expect(spacing({ arrivedSequence: 7, observedSequence: 3 })).toBeUndefined();
+  expect(spacing({ arrivedSequence: 7, observedSequence: 7 })).toBeDefined();
+  expect(spacing({ sequence: 9 }), "the status of an earlier version").toBeDefined();
+  expect(spacing({ arrivedSequence: "x" })).toBeDefined();
+});

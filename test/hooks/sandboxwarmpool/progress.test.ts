@@ -213,7 +213,14 @@ test("the status counts members, not what goes, has come back or was made for a 
   ];
   const { conditions: _, ...counts } = syncPool({ sandboxes }).status;
   const selector = "agents.x-k8s.io/warm-pool-sandbox=81fa6638";
-  expect(counts).toEqual({ replicas: 2, readyReplicas: 1, selector, sequence: 4, observedSequence: 0 });
+  expect(counts).toEqual({
+    replicas: 2,
+    readyReplicas: 1,
+    selector,
+    sequence: 4,
+    arrivedSequence: 4,
+    observedSequence: 0,
+  });
   const { conditions: __, ...empty } = syncPool({ pool: aPool({ spec: { replicas: 0 } }) }).status;
   expect(empty).toEqual({ selector });
 });

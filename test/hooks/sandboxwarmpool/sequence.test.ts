@@ -127,12 +127,29 @@ test("nextPlaces() tells each member the first that is made along with it", () =
   expect(made).toEqual([{ number: 5, first: 5 }, { number: 7, first: 5 }, { number: 8, first: 5 }]);
 });
 
-test("the status says what it was seen to count, and the pool looks again soon where that is not all", () => {
+test("the status says what it was seen to count as arrived, and the pool looks again soon where that is not all", () => {
   const ask = (status: object) => syncPool({ pool: aPool({ spec: { replicas: 1 }, status }), sandboxes: [aMember(7)] });
-  const old = ask({ sequence: 3, observedSequence: 2 });
-  expect(old).toMatchObject({ status: { sequence: 7, observedSequence: 3 }, resyncAfterSeconds: 0.2 });
-  const seen = ask({ sequence: 7, observedSequence: 3 });
-  expect(seen).toMatchObject({ status: { sequence: 7, observedSequence: 7 }, resyncAfterSeconds: 60 });
+  expect(ask({ sequence: 9, arrivedSequence: 3, observedSequence: 2 })).toMatchObject({
+    status: { sequence: 9, arrivedSequence: 7, observedSequence: 3 },
+    resyncAfterSeconds: 0.2,
+  });
+  expect(ask({ sequence: 9, arrivedSequence: 7, observedSequence: 3 })).toMatchObject({
+    status: { sequence: 9, arrivedSequence: 7, observedSequence: 7 },
+    resyncAfterSeconds: 60,
+  });
+});
+
+test("a number that was asked for and has not arrived is not seen to count, however long ago that was", () => {
+  const status = { sequence: 9, arrivedSequence: 0, observedSequence: 0, batches: [{ first: 8, at: ago(60) }] };
+  const { status: { arrivedSequence, observedSequence } } = syncPool({ pool: size(0), sandboxes: [] });
+  expect([arrivedSequence, observedSequence]).toEqual([undefined, undefined]);
+  const asked = syncPool({ pool: aPool({ spec: { replicas: 2 }, status }), sandboxes: [] }).status;
+  expect(asked).toMatchObject({ arrivedSequence: 0, observedSequence: 0 });
+});
+
+test("where CRDs of an earlier version drop what has arrived, the status says which number it was seen to count", () => {
+  const { status } = syncPool({ pool: size(1, 7), sandboxes: [aMember(7)] });
+  expect(status).toMatchObject({ sequence: 7, arrivedSequence: 7, observedSequence: 7 });
 });
 
 test("the largest number, which has no next one, hangs no process, wherever somebody has written it", () => {
@@ -145,4 +162,6 @@ test("the largest number, which has no next one, hangs no process, wherever some
   const taken = { has } as unknown as Set<string>;
   expect(nextPlaces(aPool(), [member], 2, taken, NOW)).toHaveLength(2);
   expect(nextPlaces(aPool({ status: { sequence: most } }), [], 2, taken, NOW)).toHaveLength(2);
+  const pool = aPool({ spec: { replicas: 1 }, status: { sequence: 1, arrivedSequence: most } });
+  expect(syncPool({ pool, sandboxes: [aMember(1)] }).status.arrivedSequence).toBe(1);
 });
