@@ -154,6 +154,21 @@ test("--apply creates, then changes nothing, then what has changed; --dry-run st
   });
 });
 
+test("--e2b creates its Secret once, before the processes that mount it", async () => {
+  const api = server();
+  const first = await run("install --apply --e2b --image r/h:1", { api });
+  const written = api.requests.filter(({ method }) => method !== "GET").map(({ path }) => path);
+  const indexOf = (end: string) => written.findIndex((path) => path.endsWith(end));
+  expect(indexOf("/namespaces/agent-sandbox-system")).toBeGreaterThan(-1);
+  expect(indexOf("/secrets")).toBeGreaterThan(indexOf("/namespaces/agent-sandbox-system"));
+  expect(indexOf("/deployments/sandbox-router")).toBeGreaterThan(indexOf("/secrets"));
+  expect(first.stdout).toContain("secret/hookbox-e2b created");
+  const path = "/api/v1/namespaces/agent-sandbox-system/secrets/hookbox-e2b";
+  const before = api.stored.get(path);
+  expect((await run("install --apply --e2b --image r/h:1", { api })).stdout).not.toContain("secret/hookbox-e2b");
+  expect(api.stored.get(path)).toBe(before);
+});
+
 test("the policy that keeps managedFields away is applied where the API server knows such a thing", async () => {
   const ofPolicies = async (api: ReturnType<typeof server>) => {
     const { code, stdout, stderr } = await run("install --apply --image r/h:1", { api });

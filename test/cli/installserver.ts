@@ -1,4 +1,5 @@
 /** An API server that hookbox is installed on: it stores what is applied. @module */
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 
 /** Kinds by group and version. */
@@ -62,6 +63,12 @@ export function server(without: string[] = []): Server {
     if (method === "DELETE") {
       if ((body as { dryRun?: string[] }).dryRun === undefined) stored.delete(path);
       return { status: 200, body: {} };
+    }
+    if (method === "POST") {
+      const created = `${path}/${(body as KubeObject).metadata.name}`;
+      if (stored.has(created)) return { status: 409, body: { message: `${created} exists` } };
+      stored.set(created, body as object);
+      return { status: 201, body };
     }
     if (request.patch !== "apply" && !isEndOfConversion(body)) {
       return { status: 415, body: { message: "no merge patch here" } };

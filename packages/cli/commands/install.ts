@@ -90,8 +90,9 @@ export function defineInstall(command: Command, context: CommandContext): void {
     const isServed = await hasMutatingPolicies(api);
     const rendered = bundleObjects(isServed ? renderBundle({ ...bundle, managedFields: true }) : text);
     const objects = image === undefined ? await keepImages(api, rendered, dryRun) : rendered;
-    if (!await applyAll(context, api, objects, { dryRun, force })) throw new Ended(1);
-    if (e2b && !dryRun) await createE2BSecret(context, api);
+    // Before the router: it would find a later one only minutes after its start.
+    const prepare = async () => e2b && !dryRun ? await createE2BSecret(context, api) : undefined;
+    if (!await applyAll(context, api, objects, { dryRun, force }, prepare)) throw new Ended(1);
     if (!options.wait) return;
     await untilRolledOut(context, api, objects, timeoutMs);
     context.stderr.write(`All processes are ready. To check the rest, run "${context.program} doctor".\n`);
@@ -129,6 +130,7 @@ const FIRST = ["Namespace", "CustomResourceDefinition"];
 /**
  * Applies Namespaces and CRDs, and the other objects only if all of those were accepted. Prints each refusal.
  *
+ * @param prepare called in between
  * @returns whether all objects were applied
  * @throws {Error} if the API server does not answer
  */
@@ -137,6 +139,7 @@ async function applyAll(
   api: Api,
   objects: readonly KubeObject[],
   options: ApplyOptions,
+  prepare: () => Promise<void>,
 ): Promise<boolean> {
   const apply = createApplier(api, options);
   const applyEach = async (some: readonly KubeObject[]) => {
@@ -154,7 +157,10 @@ async function applyAll(
     return isDone;
   };
   const isFirst = ({ kind }: KubeObject) => FIRST.includes(kind);
-  if (await applyEach(objects.filter(isFirst))) return await applyEach(objects.filter((one) => !isFirst(one)));
+  if (await applyEach(objects.filter(isFirst))) {
+    await prepare();
+    return await applyEach(objects.filter((one) => !isFirst(one)));
+  }
   stderr.write("Nothing else was applied: it needs these namespaces and CRDs.\n");
   return false;
 }
