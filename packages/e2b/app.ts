@@ -10,6 +10,7 @@ import type { E2BSandbox } from "./claim.ts";
 import type { E2BMetrics } from "./metrics.ts";
 import type { Inside } from "./inside.ts";
 import type { Caller, Keys } from "./keys.ts";
+import { changedNetworkSchema } from "./network.ts";
 import { Problem, problemOf } from "./problem.ts";
 import {
   connectSchema,
@@ -54,7 +55,6 @@ const UNSERVED: [method: string, path: string, what: string][] = [
   ["POST", "/sandboxes/:id/fork", "Forks are"],
   ["POST", "/sandboxes/:id/snapshots", "Snapshots are"],
   ["GET", "/snapshots", "Snapshots are"],
-  ["PUT", "/sandboxes/:id/network", "Changing the network of a sandbox is"],
   ["POST", "/templates/tags", "Tags of templates are"],
   ["DELETE", "/templates/tags", "Tags of templates are"],
   ["GET", "/templates/:id/tags", "Tags of templates are"],
@@ -152,7 +152,7 @@ export function createApp(
     return c.json({
       ...listed(sandbox),
       ...described(sandbox, rights.includes("connect")),
-      allowInternetAccess: sandbox.facts.allowInternetAccess ?? null,
+      ...networkOf(sandbox),
       lifecycle: { onTimeout: sandbox.facts.onTimeout, autoResume: sandbox.traits.autoResume },
       pauseMode: "filesystem",
     });
@@ -179,6 +179,11 @@ export function createApp(
     return c.body(null, 204);
   });
 
+  app.put("/sandboxes/:id/network", async (c) => {
+    const { namespace } = caller(c, "create");
+    await sandboxes.setNetwork(namespace, idOf(c), await body(c, changedNetworkSchema));
+    return c.body(null, 204);
+  });
   app.post("/sandboxes/:id/resume", async (c) => {
     const { namespace } = caller(c, "connect");
     const { timeout } = await body(c, connectSchema);
@@ -231,6 +236,16 @@ export function createApp(
     return answer(c, problem ?? new Problem(500, "An internal error occurred"));
   });
   return app;
+}
+
+function networkOf({ reach, traits }: E2BSandbox): { allowInternetAccess: boolean | null; network: object } {
+  return {
+    allowInternetAccess: reach?.length === 0 ? false : null,
+    network: {
+      allowPublicTraffic: traits.isPublic,
+      ...reach === undefined ? {} : { allowOut: reach, denyOut: ["0.0.0.0/0"] },
+    },
+  };
 }
 
 /** Headers that E2B's SDKs send from browsers. */

@@ -12,6 +12,7 @@ import {
 } from "../api/e2b/objects.ts";
 import { rfc3339 } from "../api/objects/conditions.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import { reachIn } from "./network.ts";
 import { readinessOf } from "../sdk/control/readiness.ts";
 
 /** A sandbox of an E2B client. Times are RFC 3339. */
@@ -37,6 +38,8 @@ export interface E2BSandbox {
   isSuspended: boolean;
   /** Undefined: it has no Sandbox yet. */
   sandboxName: string | undefined;
+  /** The only places that it may reach; undefined: all that its template allows. */
+  reach: string[] | undefined;
 }
 
 /** The end of a sandbox whose end somebody else has removed. */
@@ -68,6 +71,7 @@ export function sandboxOf(object: object): E2BSandbox | undefined {
     isReady: readiness.state === "ready",
     isSuspended,
     sandboxName: claim.status?.sandbox?.name,
+    reach: reachIn(annotations),
   };
 }
 

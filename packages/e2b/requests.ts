@@ -1,6 +1,7 @@
 /** The bodies of requests, as E2B's SDKs send them. What hookbox does not serve is refused by name. @module */
 import { Buffer } from "node:buffer";
 import * as z from "zod";
+import { networkSchema } from "./network.ts";
 import { Problem } from "./problem.ts";
 
 /** Longest life of a sandbox, in seconds: that of E2B's largest plan. */
@@ -15,20 +16,6 @@ const texts = z.record(z.string(), z.string()).refine((map) => Buffer.byteLength
 const variables = texts.refine((map) => Object.keys(map).every((name) => /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)), {
   message: "has a name that is not a name of a variable",
 });
-/** A field of E2B's that hookbox has nothing for. */
-const unserved = (why: string) => z.undefined({ error: why });
-
-const networkSchema = z.strictObject({
-  allowPublicTraffic: z.boolean().nullish(),
-  allowOut: unserved("is not supported: the template's NetworkPolicy decides what sandboxes reach").optional(),
-  denyOut: unserved("is not supported: the template's NetworkPolicy decides what sandboxes reach").optional(),
-  rules: unserved("is not supported: see hookbox's egress proxy").optional(),
-  egressProxy: unserved("is not supported").optional(),
-  dnsServers: unserved("is not supported: the template's dnsConfig decides").optional(),
-  maskRequestHost: unserved("is not supported").optional(),
-  httpsPorts: unserved("is not supported").optional(),
-});
-
 /** Body of a creation. */
 export const createSchema = z.strictObject({
   templateID: z.string().min(1),
@@ -36,9 +23,7 @@ export const createSchema = z.strictObject({
   metadata: texts.nullish(),
   envVars: variables.nullish(),
   secure: z.boolean().nullish(),
-  allow_internet_access: z.literal(true, {
-    error: "is not supported: use a template whose NetworkPolicy lets nothing out",
-  }).nullish(),
+  allow_internet_access: z.boolean().nullish(),
   network: networkSchema.nullish(),
   autoPause: z.boolean().nullish(),
   autoPauseMemory: z.boolean().nullish(),

@@ -1,5 +1,6 @@
 /** Creates, finds, changes and ends the sandboxes of E2B's clients. Each is a claim, and nothing else is stored. @module */
 import { randomBytes } from "node:crypto";
+import type * as z from "zod";
 import { isIDOf, repeatedBytes, sandboxID, TRAITS } from "../api/e2b/identity.ts";
 import {
   CREATED_ANNOTATION,
@@ -18,6 +19,7 @@ import { callAPI, callAPIIfFound } from "../sdk/control/kube.ts";
 import { type Diagnose, untilReady } from "../sdk/control/ready.ts";
 import { ConflictError } from "../sdk/errors.ts";
 import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf } from "./claim.ts";
+import { annotationOf, type changedNetworkSchema, checkReach, reachOf } from "./network.ts";
 import { ownSandbox } from "./ownsandbox.ts";
 import { suspendPaused } from "./pauses.ts";
 import { noSandbox, Problem } from "./problem.ts";
@@ -47,6 +49,8 @@ export interface E2BSandboxes {
   /** Extends the life: it ends at least this long from now. */
   extend(namespace: string, id: string, timeout: number): Promise<void>;
   pause(namespace: string, id: string): Promise<void>;
+  /** Sets what a sandbox may reach, in place of what was set before. */
+  setNetwork(namespace: string, id: string, body: z.infer<typeof changedNetworkSchema>): Promise<void>;
   kill(namespace: string, id: string): Promise<void>;
 }
 
@@ -143,6 +147,8 @@ export function createSandboxes(
       }
       const facts = factsOf(body, template, body.timeout ?? defaultTimeout);
       if (facts.onTimeout === "pause") checkFiles(facts);
+      const reach = reachOf(body.network ?? {}, body.allow_internet_access);
+      checkReach(reach, template);
       const traits = {
         isPublic: body.network?.allowPublicTraffic !== false,
         autoResume: body.autoResume?.enabled === true,
@@ -163,6 +169,7 @@ export function createSandboxes(
           metadata: {
             [CREATED_ANNOTATION]: JSON.stringify({ ...facts, ...request ? { request: request.digest } : {} }),
             [METADATA_ANNOTATION]: JSON.stringify(body.metadata ?? {}),
+            ...reach === undefined ? {} : annotationOf(reach) as Record<string, string>,
             ...pauses ? { [END_AT_ANNOTATION]: rfc3339(new Date(now() + facts.timeout * 1000)) } : {},
           },
           env: body.envVars ?? {},
@@ -212,6 +219,14 @@ export function createSandboxes(
       if (found.state === "running" && end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
     },
     pause,
+    async setNetwork(namespace, id, { allow_internet_access, ...body }) {
+      const found = await find(namespace, id);
+      const reach = reachOf(body, allow_internet_access, "");
+      const { template } = found.facts;
+      const annotations = templates.get(namespace, template)?.annotations ?? {};
+      checkReach(reach, { id: template, annotations });
+      await change(found, { metadata: { annotations: annotationOf(reach) } });
+    },
     kill: async (namespace, id) => await kill(await find(namespace, id)),
   };
 }

@@ -20,6 +20,8 @@ export interface Template {
   diskSizeMB: number;
   /** Whether files survive a pause: a volume has them. */
   keepsFiles: boolean;
+  /** Of the SandboxTemplate. */
+  annotations: Record<string, string>;
 }
 
 export interface Templates {
@@ -31,6 +33,8 @@ export interface Templates {
    * @returns undefined if the project has none of that name
    */
   find(namespace: string, name: string): Template | undefined;
+  /** Returns the template with this ID; undefined: it is gone. */
+  get(namespace: string, id: string): Template | undefined;
   /** The templates of a project, sorted by ID. */
   list(namespace: string): Template[];
   /** Watches until `signal` fires. */
@@ -65,6 +69,7 @@ export function createTemplates(api: Api): Templates {
       const [best] = list(namespace).filter(isNamed).sort((a, b) => b.ready - a.ready);
       return best;
     },
+    get: (namespace, id) => list(namespace).find((template) => template.id === id),
     list(namespace) {
       const all = list(namespace);
       const pooled = new Set(all.filter(({ kind }) => kind === "pool").map(({ id }) => id));
@@ -122,6 +127,7 @@ function seen(
     memoryMB: Math.round(amount("memory") / MEBIBYTE),
     diskSizeMB: Math.round(disk / MEBIBYTE),
     keepsFiles: volumes.length > 0,
+    annotations: template.metadata.annotations ?? {},
   };
 }
 

@@ -230,8 +230,6 @@ describe("a creation", () => {
     [{}, 400, /templateID/],
     [{ templateID: "base", timeout: 0 }, 400, /timeout must be above 0/],
     [{ templateID: "base", timeout: 90_000 }, 400, /timeout must be at most 86400 s/],
-    [{ templateID: "base", allow_internet_access: false }, 400, /allow_internet_access is not supported/],
-    [{ templateID: "base", network: { allowOut: ["1.1.1.1"] } }, 400, /network.allowOut is not supported/],
     [{ templateID: "base", volumeMounts: [{ name: "a", path: "/b" }] }, 400, /volumeMounts is not supported/],
     [{ templateID: "base", mcp: {} }, 400, /mcp is not supported/],
     [{ templateID: "base", surprise: 1 }, 400, /surprise is not supported/],

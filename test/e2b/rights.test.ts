@@ -63,6 +63,7 @@ const ROWS: Row[] = [
   { route: "POST /sandboxes/:id/timeout", needs: "create", body: { timeout: 60 }, own: [204] },
   { route: "POST /sandboxes/:id/refreshes", needs: "create", own: [204] },
   { route: "POST /sandboxes/:id/pause", needs: "create", own: [204] },
+  { route: "PUT /sandboxes/:id/network", needs: "create", body: {}, own: [204] },
   { route: "DELETE /sandboxes/:id", needs: "create", own: [204] },
   {
     route: "GET /templates",
@@ -77,7 +78,7 @@ const ROWS: Row[] = [
     other: [404, { code: 404, message: 'Template "team-a/base" was not found' }],
   },
   ...[
-    ...["POST /sandboxes/:id/fork", "POST /sandboxes/:id/snapshots", "PUT /sandboxes/:id/network", "GET /snapshots"],
+    ...["POST /sandboxes/:id/fork", "POST /sandboxes/:id/snapshots", "GET /snapshots"],
     ...["POST /templates/tags", "DELETE /templates/tags", "GET /templates/:id/tags", "DELETE /templates/:id"],
     ...["POST /v3/templates", "POST /v2/templates", "POST /templates", "PATCH /v2/templates/:id"],
     ...["GET /templates/:id/builds", "GET /templates/:id/files"],

@@ -21,6 +21,7 @@ interface Scene {
 
 type Case = (scene: Scene) => Promise<unknown>;
 
+const NARROWS = "can only narrow what the template's egress proxy allows";
 const differs: Record<string, string> = {
   "Sandbox.pause": "keeps files, and no processes; needs a template with a volume",
   "sandbox.pause": "keeps files, and no processes; needs a template with a volume",
@@ -28,6 +29,8 @@ const differs: Record<string, string> = {
   "Sandbox.betaPause": "keeps files, and no processes; needs a template with a volume",
   "sandbox.getMetrics": "one measurement, of this moment",
   "Sandbox.getMetrics": "one measurement, of this moment",
+  "Sandbox.updateNetwork": NARROWS,
+  "sandbox.updateNetwork": NARROWS,
   "sandbox.getHost": "the host needs --domain of the router",
   "sandbox.getMcpUrl": "the host needs --domain of the router, and a server in the sandbox",
   "sandbox.getMcpToken": "needs a server in the sandbox that writes it",
@@ -63,6 +66,11 @@ const WORKING: Record<string, Case> = {
   "Sandbox.kill": async (scene) => {
     const { sandboxId } = await throwaway(scene);
     expect(await Sandbox.kill(sandboxId, scene.options)).toBe(true);
+  },
+  "Sandbox.updateNetwork": ({ sandbox, options }) => Sandbox.updateNetwork(sandbox.sandboxId, {}, options),
+  "sandbox.updateNetwork": async ({ sandbox }) => {
+    await sandbox.updateNetwork({});
+    await expect(sandbox.updateNetwork({ allowInternetAccess: false })).rejects.toThrow("agents.x-k8s.io/egress-allow");
   },
   "sandbox.connect": ({ sandbox }) => sandbox.connect(),
   "sandbox.getHost": ({ sandbox }) => Promise.resolve(expect(sandbox.getHost(3000)).toContain(sandbox.sandboxId)),
@@ -194,12 +202,10 @@ const WORKING: Record<string, Case> = {
 /** The cases of the methods that hookbox refuses. Each must fail with a sentence of hookbox. */
 const REFUSED: Record<string, Case> = {
   "Sandbox.fork": ({ sandbox, options }) => Sandbox.fork(sandbox.sandboxId, options),
-  "Sandbox.updateNetwork": ({ sandbox, options }) => Sandbox.updateNetwork(sandbox.sandboxId, {}, options),
   "Sandbox.createSnapshot": ({ sandbox, options }) => Sandbox.createSnapshot(sandbox.sandboxId, options),
   "Sandbox.listSnapshots": ({ options }) => Sandbox.listSnapshots(options).nextItems(),
   "Sandbox.deleteSnapshot": ({ options }) => Sandbox.deleteSnapshot("a", options),
   "sandbox.fork": ({ sandbox }) => sandbox.fork(),
-  "sandbox.updateNetwork": ({ sandbox }) => sandbox.updateNetwork({}),
   "sandbox.createSnapshot": ({ sandbox }) => sandbox.createSnapshot(),
   "sandbox.listSnapshots": ({ sandbox }) => sandbox.listSnapshots().nextItems(),
   "Template.build": ({ options }) => Template.build(Template().fromImage("a"), "mine", options),

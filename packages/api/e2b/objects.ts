@@ -36,8 +36,6 @@ export const createdSchema = z.object({
   keepsFiles: z.boolean(),
   /** What happens at the end of its time. */
   onTimeout: z.enum(["kill", "pause"]),
-  /** Absent: not set. */
-  allowInternetAccess: z.boolean().optional(),
   /** SHA-256 of the request's body, if it had an Idempotency-Key. */
   request: z.string().optional(),
 });

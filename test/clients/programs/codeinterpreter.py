@@ -7,6 +7,7 @@ import asyncio
 import dataclasses
 import inspect
 import json
+import os
 import sys
 import time
 
@@ -101,3 +102,6 @@ async def main():
 
 
 asyncio.run(main())
+# At the end of Python, the threads of pyqwest 0.12 sometimes abort the process. os._exit() does not wait for them.
+sys.stdout.flush()
+os._exit(0)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 
 from e2b import (
@@ -125,3 +126,6 @@ async def main():
 
 
 asyncio.run(main())
+# At the end of Python, the threads of pyqwest 0.12 sometimes abort the process. os._exit() does not wait for them.
+sys.stdout.flush()
+os._exit(0)

@@ -4,6 +4,7 @@ Every method of commands, files, pty and git of E2B's published Python client. I
 """
 
 import json
+import os
 import sys
 import time
 
@@ -165,3 +166,6 @@ if not options.get("debug"):
     raises(TimeoutException, running.wait)
     assert sandbox.is_running() is False
 print("done")
+# At the end of Python, the threads of pyqwest 0.12 sometimes abort the process. os._exit() does not wait for them.
+sys.stdout.flush()
+os._exit(0)

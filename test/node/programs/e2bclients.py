@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import sys
 
 from e2b import AsyncSandbox, CommandExitException, Sandbox
 from e2b_code_interpreter import Sandbox as CodeInterpreter
@@ -42,3 +44,6 @@ async def use_async() -> None:
 
 asyncio.run(use_async())
 print(json.dumps(seen))
+# At the end of Python, the threads of pyqwest 0.12 sometimes abort the process. os._exit() does not wait for them.
+sys.stdout.flush()
+os._exit(0)
