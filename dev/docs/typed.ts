@@ -104,6 +104,61 @@ export const UNTYPED: readonly Untyped[] = [
     why: "a hundred episodes take minutes; test/node/examples.test.ts runs the program with a few",
   },
   {
+    page: "docs/howto/e2b.md",
+    has: "kind create cluster",
+    why: "takes kind and docker; test/node/e2b.ts creates a project and uses the SDKs",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "k3s ctr images import",
+    why: "takes k3s and docker",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "gcloud container clusters create",
+    why: "takes an account with Google",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "rollout restart deployment/sandbox-router",
+    why: "changes an installation; test/integration/deploy.test.ts applies the same folder",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "> key.txt",
+    why: "names an image of the reader; test/node/e2b.ts creates projects",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "cat > first.mjs",
+    why: "needs the project of the block before; test/node/e2b.ts calls the same methods",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "--set e2b.domain=",
+    why: "takes an installation by Helm; test/node/e2b.ts upgrades with the same values",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "--router-arg=--domain=",
+    why: "installs another image; test/cli/install.test.ts checks both options",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "kubectl apply -f hosts.yaml",
+    why: "takes an ingress controller",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "mkcert -install",
+    why: "changes what the machine trusts; test/clients/e2btls.test.ts has such hosts with a certificate",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "kubectl delete namespace my-project",
+    why: "removes what the blocks before have created",
+  },
+  {
     page: "docs/howto/quickstart.md",
     has: "npm run demo -- --context",
     why: "takes kind and docker; test/integration/demo.test.ts plays the demo on the cluster of the tests",

@@ -133,6 +133,7 @@ const config: UserConfig = {
           "examples",
           "sdk",
           "clients",
+          "e2b",
           "integrations",
           "cli",
           "dashboard",
@@ -145,7 +146,7 @@ const config: UserConfig = {
       {
         text: "How to",
         items: pages(
-          ...["isolation", "egress", "egress-proxy", "secrets", "storage", "pools", "teams"].map((name) =>
+          ...["e2b", "isolation", "egress", "egress-proxy", "secrets", "storage", "pools", "teams"].map((name) =>
             `howto/${name}`
           ),
         ),

@@ -19,9 +19,9 @@ import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const TRACES = readFileSync(join(ROOT, "test/node/programs/traces.py"), "utf8");
-/** Its test is test/integration/two-clusters.test.ts, because it takes a second cluster. */
-const APART = "docs/howto/two-clusters.md";
-const pages = [...globSync("docs/howto/*.md", { cwd: ROOT, exclude: [APART] }).sort(), "docs/replay.md"];
+/** The first has a test of its own, because it takes a second cluster. The other one changes the installation. */
+const APART = ["docs/howto/two-clusters.md", "docs/howto/e2b.md"];
+const pages = [...globSync("docs/howto/*.md", { cwd: ROOT, exclude: APART }).sort(), "docs/replay.md"];
 
 /** What is to fail (`! command`) does not end a bash that ends at the first command that fails. */
 const withFailures = (text: string) => text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, "if $1; then exit 99; fi");

@@ -9,7 +9,9 @@ const read = (file: string) => readFileSync(ROOT + file, "utf8");
 /** Of other projects. */
 const OTHERS = ["agent-sandbox-controller"];
 
-const manifests = globSync("deploy/{binder,egress,hooks,keeper,metacontroller,router,v1alpha1}/*.yaml", { cwd: ROOT })
+const manifests = globSync("deploy/{binder,e2b,egress,hooks,keeper,metacontroller,router,v1alpha1}/*.yaml", {
+  cwd: ROOT,
+})
   .flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()));
 const deployments = manifests.filter((object) => object?.kind === "Deployment").map(({ metadata }) => metadata.name);
 const pages = globSync(["README.md", "docs/**/*.md", "packages/*/README.md", "deploy/**/*.{yaml,txt}"], {
@@ -19,7 +21,7 @@ const pages = globSync(["README.md", "docs/**/*.md", "packages/*/README.md", "de
 
 test("each Deployment that is named is one of deploy/", () => {
   const named = pages.flatMap((page) =>
-    [...read(page).matchAll(/\bdeployment\/([a-z-]+)/g)].map(([, name]) => `${page}: ${name}`)
+    [...read(page).matchAll(/\bdeployment\/([a-z0-9-]+)/g)].map(([, name]) => `${page}: ${name}`)
   );
   expect(named.length).toBeGreaterThan(5);
   const known = [...deployments, ...OTHERS];
