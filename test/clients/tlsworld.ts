@@ -33,6 +33,8 @@ export interface TLSWorld {
   apiUrl: string;
   /** Port of the router on loopback. */
   port: number;
+  /** URL of the router without TLS, for clients that name a sandbox by headers. */
+  url: string;
   /** URL of an HTTP proxy, which plays the DNS: it connects each host of the domain with the server on loopback. */
   proxy: string;
   /** Variables with which a program accepts the certificate. */
@@ -74,10 +76,11 @@ export async function startTLSWorld(): Promise<TLSWorld> {
     h2c: false,
     tls: wildcard,
   });
+  const plain = await listen({ request, upgrade }, { host: "127.0.0.1", port: 0, graceMs: 0, h2c: false });
   onTestFinished(async () => {
     ending.abort();
     router.close();
-    await server.stop();
+    await Promise.all([server.stop(), plain.stop()]);
   });
   const api = createTLSServer({ ...wildcard, ALPNProtocols: ["http/1.1"] }, (socket) => {
     joined(socket, connect(Number(new URL(apiUrl).port), "127.0.0.1"));
@@ -91,7 +94,8 @@ export async function startTLSWorld(): Promise<TLSWorld> {
   });
   const proxy = `http://127.0.0.1:${await listening(names)}`;
   const env = { ...process.env, SSL_CERT_FILE: caFile, NODE_EXTRA_CA_CERTS: caFile };
-  return { domain: DOMAIN, apiKey, apiUrl, port: server.port, proxy, env, home, seen };
+  const url = `http://127.0.0.1:${plain.port}`;
+  return { domain: DOMAIN, apiKey, apiUrl, port: server.port, url, proxy, env, home, seen };
 }
 
 /** Starts a runtime at an address of loopback that no other test has, because E2B's ports are always the same. */

@@ -9,7 +9,7 @@ export interface Consumer {
   /** Which of its interfaces, and how it connects. */
   way: string;
   /** The command that runs it. */
-  runs: "npm test" | "npm run soak -- consumers";
+  runs: "npm test" | "npm run soak -- consumers" | "npm run soak -- e2bintegrations";
   /** What a user must know. */
   note?: string;
   /** Uses the client on an installation. Absent: the client was not run, and `note` says why. */

@@ -12,7 +12,7 @@ import { PYTHON_CLIENTS } from "./pythonclients.ts";
 import { PYTHON_PACKAGES } from "./pythonpackages.ts";
 import { prepare, type Stage } from "./stage.ts";
 
-/** All rows of the table in docs/integrations.md, in its order. */
+/** The rows of the tables in docs/integrations.md that need an installation. */
 export const CONSUMERS: Consumer[] = [
   ...PYTHON_CLIENTS,
   ...DEEPAGENTS_BACKENDS,
@@ -36,8 +36,13 @@ export function testConsumers(installed: Installed, image: () => string, consume
   beforeAll(async () => void (stage = await prepare(installed, image(), (end) => ends.push(end))));
   afterAll(() => Promise.all(ends.map((end) => end())));
 
+  testEach(consumers, () => stage);
+}
+
+/** The same, for consumers that need no installation. */
+export function testEach(consumers: readonly Consumer[], stage: () => Stage | undefined): void {
   test.for(consumers)("$client $version, $way", async (consumer) => {
-    const row = rowOf(consumer, await consumer.run?.(stage));
+    const row = rowOf(consumer, await consumer.run?.(stage() as Stage));
     await expect(`${JSON.stringify(row, null, 2)}\n`).toMatchFileSnapshot(`${MATRIX}${fileOf(consumer)}`);
   });
 }

@@ -5,11 +5,12 @@ import { expect, test } from "vitest";
 import { fileOf, rowOf } from "./consumer.ts";
 import { CONSUMERS } from "./consumers.ts";
 import { checksOf } from "./deepagents.ts";
+import { E2B_INTEGRATIONS } from "./e2bintegrations.ts";
 import { partsOf } from "./goclient.ts";
 
 test("each consumer has one result", () => {
   const files = globSync("*.json", { cwd: fileURLToPath(new URL("matrix", import.meta.url)) });
-  expect(files.sort()).toEqual(CONSUMERS.map(fileOf).sort());
+  expect(files.sort()).toEqual([...CONSUMERS, ...E2B_INTEGRATIONS].map(fileOf).sort());
 });
 
 test("a consumer that is not run says why", () => {
