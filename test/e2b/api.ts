@@ -43,7 +43,7 @@ export async function putKeys(
 }
 
 /** If a creation takes long, its diagnosis also asks for these. The role has no right to them; the diagnosis goes on. */
-const UNREAD = /^\/api\/v1\/nodes\b|\/leases\b/;
+const UNREAD = /\/(nodes|leases|storageclasses|networkpolicies)\b/;
 const REFUSED: Answer = { status: 403, body: { kind: "Status", reason: "Forbidden", code: 403, message: "forbidden" } };
 
 /** Starts a cluster with projects `team-a` and `team-b`, each with a pool, and the server of E2B's API. */
