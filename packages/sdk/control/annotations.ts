@@ -58,13 +58,20 @@ function lateAnnotations({ secrets, secretFiles, startCommand }: CreateOptions):
   };
 }
 
+const AMOUNT_EXAMPLES = { cpu: '"2", "0.5" or "500m"', memory: '"4Gi" or "512Mi"' };
+
 function checkResources(options: CreateOptions): void {
-  try {
-    claimAmounts({ metadata: { name: "", annotations: resourcesAnnotation(options) } });
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    const form = '`resources` is not like { cpu: "2", memory: "4Gi" }';
-    throw new InvalidArgumentError(`Cannot create a sandbox: ${form}: ${error.message}`);
+  for (const resource of ["cpu", "memory"] as const) {
+    const amount = options.resources?.[resource];
+    if (amount === undefined) continue;
+    try {
+      claimAmounts({ metadata: { name: "", annotations: { [RESOURCES_ANNOTATION]: `${resource}=${amount}` } } });
+      if (!amount.includes(",")) continue;
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+    const problem = `${resource} ${JSON.stringify(amount)} is not an amount like ${AMOUNT_EXAMPLES[resource]}`;
+    throw new InvalidArgumentError(`Cannot create a sandbox: ${problem}`);
   }
 }
 

@@ -38,8 +38,17 @@ test("a claim asks for CPU and memory, and a Sandbox from an image has them", ()
 });
 
 test.for<[string, CreateOptions, string]>([
-  ["an amount that is no amount", { resources: { cpu: "1e99" } }, '"cpu=1e99" is neither cpu=AMOUNT'],
-  ["an amount with a second entry in it", { resources: { cpu: "1,memory=1Gi", memory: "1Gi" } }, "memory twice"],
+  [
+    "an amount that is no amount",
+    { resources: { cpu: "2 cores" } },
+    'cpu "2 cores" is not an amount like "2", "0.5" or',
+  ],
+  ["no amount of memory", { resources: { memory: "lots" } }, 'memory "lots" is not an amount like "4Gi"'],
+  [
+    "an amount with a second entry in it",
+    { resources: { cpu: "1,memory=1Gi" } },
+    'cpu "1,memory=1Gi" is not an amount',
+  ],
   ["the annotation of resources too", {
     resources: { cpu: "1" },
     metadata: { "agents.x-k8s.io/resources": "cpu=1" },
