@@ -148,7 +148,22 @@ describe("a member that is bound", () => {
     expect(posts()).toBe(0);
   });
 
-  test("while others wait nobody makes replacements: claims go first, and the pool is requeued", async () => {
+  test("while others can be served nobody makes replacements: claims go first, and the pool is requeued", async () => {
+    const many = Array.from({ length: 100 }, (_, index) => index + 1);
+    const pool = aPool({ spec: { replicas: 100 }, status: { ...COUNTED, replicas: 100, readyReplicas: 100 } });
+    await begin(many, pool, undefined, async ({ method }, send) => {
+      if (method === "PUT") await new Promise<void>((fulfil) => world.clock.setTimeout(fulfil, 10));
+      return await send();
+    });
+    await Promise.all(many.map((number) => world.claim(`c-${number}`)));
+    await world.clock.advance(1000);
+    expect(Object.keys(world.shares())).toHaveLength(100);
+    // The last ones that are served, for which nobody waits.
+    expect(posts()).toBe(20);
+    expect(told()).toBeGreaterThan(0);
+  });
+
+  test("claims that wait for members of their pool keep nobody from making replacements", async () => {
     await begin([1], aPool({ spec: { replicas: 2 }, status: { ...COUNTED, replicas: 2, readyReplicas: 1 } }));
     const coming = { state: "coming", age: 0 } as const;
     await world.members([2], coming);
@@ -156,7 +171,7 @@ describe("a member that is bound", () => {
     await Promise.all(["a", "b"].map((name) => world.claim(name, created)));
     await world.clock.advance(0);
     expect(world.asked.filter((line) => line.startsWith("PUT sandboxes/"))).toHaveLength(1);
-    expect(posts()).toBe(0);
+    expect([posts(), told()]).toEqual([1, 0]);
   });
 
   test("one without an answer may exist nevertheless: nobody makes a second", async () => {
