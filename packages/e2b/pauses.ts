@@ -12,6 +12,7 @@ import { type Clock, systemClock } from "../process/clock.ts";
 import { callAPI } from "../sdk/control/kube.ts";
 import { ConflictError, SandboxNotFoundError } from "../sdk/errors.ts";
 import { ownSandbox } from "./ownsandbox.ts";
+import type { Following } from "./following.ts";
 import { type E2BSandbox, pausedSince, runningUntil, sandboxOf } from "./claim.ts";
 
 /** Least time that a sandbox runs after a request has resumed it, in seconds. Source: E2B's server. */
@@ -36,13 +37,24 @@ export async function suspendPaused(api: Api, sandbox: E2BSandbox, pausedAt: str
 }
 
 /** A claim, with its metadata for the queue. */
-interface Watched {
+export interface Watched {
   metadata: ObjectMeta;
+  /** As the API server shows it. */
+  object: object;
   sandbox: E2BSandbox;
 }
 
-/** Watches the claims of E2B's clients in all namespaces, and acts on them until `signal` fires. */
-export async function keepPauses(api: Api, options: WatchOptions, clock: Clock = systemClock): Promise<void> {
+/**
+ * Watches the claims of E2B's clients in all namespaces, and acts on them until `signal` fires.
+ *
+ * @param following is shown what the watch shows
+ */
+export async function keepPauses(
+  api: Api,
+  options: WatchOptions,
+  following: Following<Watched>,
+  clock: Clock = systemClock,
+): Promise<void> {
   const queue = createReconcileQueue(createPauses(api), { log: options.log, clock }, options.signal);
   await listAndWatch(
     api,
@@ -51,10 +63,10 @@ export async function keepPauses(api: Api, options: WatchOptions, clock: Clock =
       query: { labelSelector: `${E2B_LABEL}=true` },
       parse: (object) => {
         const sandbox = sandboxOf(object as object);
-        return sandbox && { metadata: (object as Watched).metadata, sandbox };
+        return sandbox && { metadata: (object as Watched).metadata, object: object as object, sandbox };
       },
     },
-    queue,
+    following.handler(queue),
     options,
   );
 }

@@ -7,11 +7,12 @@ import { createHealthApp, createRegistry } from "../process/observability.ts";
 import { readAgain, readSecrets } from "../process/secretfile.ts";
 import { serve } from "../process/serve.ts";
 import { createApp } from "./app.ts";
+import { createFollowing } from "./following.ts";
 import { createInside } from "./inside.ts";
 import { createE2BMetrics } from "./metrics.ts";
 import { createKeys } from "./keys.ts";
 import type { E2BOptions } from "./options.ts";
-import { keepPauses } from "./pauses.ts";
+import { keepPauses, type Watched } from "./pauses.ts";
 import { createSandboxes } from "./sandboxes.ts";
 import { createTemplates } from "./templates.ts";
 
@@ -30,12 +31,13 @@ export async function runE2B(options: E2BOptions, signal: AbortSignal): Promise<
     const api = connect(credentials, { signal: watching.signal, userAgent: USER_AGENT, onAnswer });
     const keys = createKeys(api, log, () => timeAt(api));
     const templates = createTemplates(api);
-    const sandboxes = createSandboxes(api, templates, secrets);
+    const following = createFollowing<Watched>();
+    const sandboxes = createSandboxes(api, templates, secrets, following);
     const isReady = () => keys.hasSynced() && templates.hasSynced() && !signal.aborted;
     const health = healthAddress({ ...options, port: options.healthPort });
     if (health) await serveInternal(createHealthApp(isReady, metrics), health);
     const watched = { log, signal: watching.signal };
-    const watches = [keys.watch(watched), templates.watch(watched), keepPauses(api, watched)];
+    const watches = [keys.watch(watched), templates.watch(watched), keepPauses(api, watched, following)];
     const app = createApp({
       ...{ keys, sandboxes, templates, metrics, secrets, log },
       inside: createInside(api, secrets, options.routerUrl),

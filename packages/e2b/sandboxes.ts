@@ -19,9 +19,10 @@ import { callAPI, callAPIIfFound } from "../sdk/control/kube.ts";
 import { type Diagnose, untilReady } from "../sdk/control/ready.ts";
 import { ConflictError } from "../sdk/errors.ts";
 import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf } from "./claim.ts";
+import type { Following } from "./following.ts";
 import { annotationOf, type changedNetworkSchema, checkReach, reachOf } from "./network.ts";
 import { ownSandbox } from "./ownsandbox.ts";
-import { suspendPaused } from "./pauses.ts";
+import { suspendPaused, type Watched } from "./pauses.ts";
 import { noSandbox, Problem } from "./problem.ts";
 import { type CreateRequest, type ListQuery, LONGEST_S } from "./requests.ts";
 import type { Template, Templates } from "./templates.ts";
@@ -68,7 +69,9 @@ export function createSandboxes(
   api: Api,
   templates: Templates,
   secrets: () => readonly Uint8Array[],
+  following: Pick<Following<Watched>, "follow" | "watchedBy">,
 ): E2BSandboxes {
+  const creator = new SandboxClient({ api: following.watchedBy(api), connection: "direct" });
   const client = new SandboxClient({ api, connection: "direct" });
   const now = () => timeAt(api);
 
@@ -160,8 +163,9 @@ export function createSandboxes(
       const others = request ? TRAITS.map((each) => sandboxID(secret, namespace, each, bytes)) : [];
       for (const other of others) if (other !== id && await read(namespace, other)) throw new Problem(...REUSED);
       const pauses = facts.onTimeout === "pause";
+      const followed = following.follow(namespace, id);
       try {
-        await client.create({
+        await creator.create({
           ...template.kind === "pool" ? { pool: template.id } : { template: template.id },
           name: id,
           namespace,
@@ -176,11 +180,14 @@ export function createSandboxes(
           timeoutMs: pauses ? null : facts.timeout * 1000,
           readyTimeoutMs: READY_MS,
         });
+        const claim = followed?.latest();
+        return (claim && sandboxOf(claim)) ?? await find(namespace, id);
       } catch (error) {
         if (request && error instanceof ConflictError) return await repeated(namespace, id, request.digest);
         throw error;
+      } finally {
+        followed?.end();
       }
-      return await find(namespace, id);
     },
     get: find,
     async list(namespace, query) {

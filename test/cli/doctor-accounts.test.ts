@@ -27,6 +27,7 @@ async function examined(
     runs("hookbox-keeper", namespace),
     runs("hookbox-binder", namespace),
     runs("hookbox-router", "agent-sandbox-system"),
+    runs("hookbox-e2b", "agent-sandbox-system"),
     runs("hookbox-hooks", namespace),
   ];
   const pod = engine("--client-go-qps=1000");
@@ -71,11 +72,12 @@ test("accounts that have what deploy/ gives them are well, wherever they are", a
   const { code, lines, asked } = await examined(() => false, { namespace: "mine" });
   expect(lines.map((line) => line.split("\n")[0])).toEqual([
     expect.stringMatching(
-      /^✓ Rights of hookbox +complete: hookbox-keeper, hookbox-binder, hookbox-router, metacontroller$/,
+      /^✓ Rights of hookbox +complete: hookbox-keeper, hookbox-binder, hookbox-router, hookbox-e2b, metacontroller$/,
     ),
   ]);
   expect(code).toBe(0);
-  const others = ["agent-sandbox-system/hookbox-router", "metacontroller/metacontroller"];
+  const routers = ["agent-sandbox-system/hookbox-e2b", "agent-sandbox-system/hookbox-router"];
+  const others = [...routers, "metacontroller/metacontroller"];
   expect([...asked].sort()).toEqual([...others, "mine/hookbox-binder", "mine/hookbox-keeper"].sort());
 });
 

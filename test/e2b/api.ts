@@ -4,13 +4,14 @@ import { onTestFinished } from "vitest";
 import { apiKeyOf, keyHash } from "../../packages/api/e2b/identity.ts";
 import { ALIASES_ANNOTATION, KEYS_SECRET, type Right, RIGHTS } from "../../packages/api/e2b/objects.ts";
 import { createApp } from "../../packages/e2b/app.ts";
+import { createFollowing } from "../../packages/e2b/following.ts";
 import { createInside } from "../../packages/e2b/inside.ts";
 import { createKeys } from "../../packages/e2b/keys.ts";
-import { keepPauses } from "../../packages/e2b/pauses.ts";
+import { keepPauses, type Watched } from "../../packages/e2b/pauses.ts";
 import { createE2BMetrics } from "../../packages/e2b/metrics.ts";
 import { createSandboxes } from "../../packages/e2b/sandboxes.ts";
 import { createTemplates } from "../../packages/e2b/templates.ts";
-import { type Answer, type ApiRequest, timeAt } from "../../packages/kube/api.ts";
+import { type Answer, type Api, type ApiRequest, timeAt } from "../../packages/kube/api.ts";
 import { createRegistry } from "../../packages/process/observability.ts";
 import { serve } from "../../packages/process/serve.ts";
 import { createTestCluster, type TestCluster, type TestClusterOptions } from "../../packages/testing/mod.ts";
@@ -53,7 +54,8 @@ export async function startE2B({ pauses = true, ...options }: TestClusterOptions
   onTestFinished(() => cluster.stop());
   const held = underRole(cluster.api, "e2b");
   const send = async (request: ApiRequest) => UNREAD.test(request.path) ? REFUSED : await held.send(request);
-  const api = { ...held, send };
+  const requests: string[] = [];
+  const api = recorded({ ...held, send }, requests);
   for (const namespace of namespaces) {
     await putKeys(cluster, namespace);
     await cluster.apply(templateYAML(namespace));
@@ -64,11 +66,12 @@ export async function startE2B({ pauses = true, ...options }: TestClusterOptions
   const keys = createKeys(api, log, () => timeAt(api));
   const templates = createTemplates(api);
   const secrets = () => [SECRET];
-  const sandboxes = createSandboxes(api, templates, secrets);
+  const following = createFollowing<Watched>();
+  const sandboxes = createSandboxes(api, templates, secrets, following);
   const watched = { log, signal: ending.signal };
   void keys.watch(watched);
   void templates.watch(watched);
-  if (pauses) void keepPauses(api, watched, cluster.clock);
+  if (pauses) void keepPauses(api, watched, following, cluster.clock);
   await eventually(() => keys.hasSynced() && templates.hasSynced()).toBe(true);
   const inside = createInside(api, secrets, "http://127.0.0.1:9");
   const metrics = createE2BMetrics(createRegistry(false));
@@ -77,7 +80,22 @@ export async function startE2B({ pauses = true, ...options }: TestClusterOptions
   const server = await serve(app, { port: 0, host: "127.0.0.1", log });
   onTestFinished(() => server.stop());
   const apiUrl = `http://127.0.0.1:${server.port}`;
-  return { cluster, api, app, apiUrl, metrics, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
+  return { cluster, api, app, requests, apiUrl, metrics, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
+}
+
+/** Records the method and path of each request, and those of watches. */
+function recorded<A extends Api>(api: A, requests: string[]): A {
+  return {
+    ...api,
+    send(request) {
+      requests.push(`${request.method} ${request.path}`);
+      return api.send(request);
+    },
+    watch(path, ...rest) {
+      requests.push(`WATCH ${path}`);
+      return api.watch(path, ...rest);
+    },
+  };
 }
 
 function templateYAML(namespace: string): string {

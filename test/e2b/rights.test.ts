@@ -1,6 +1,6 @@
 /**
- * What each key and token allows, in two tables: every route of the control API by API key, and every route in a sandbox by what the
- * client holds. A route without a row fails.
+ * What each key and token allows, in two tables: every route of the control API by API key, and every route in a
+ * sandbox by what the client holds. A route without a row fails.
  * @module
  */
 import { Buffer } from "node:buffer";

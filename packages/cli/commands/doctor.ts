@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
 import { checkAccounts, checkRights, checkRuntimeClasses, checkStorage } from "../doctor/rights.ts";
 import type { Check, CheckInput, CheckResult } from "../doctor/check.ts";
+import { checkE2B } from "../doctor/e2b.ts";
 import { checkEgress } from "../doctor/egress.ts";
 import { checkControllers, checkMetacontroller } from "../doctor/metacontroller.ts";
 import { checkBinder, checkKeeper, checkRouter } from "../doctor/processes.ts";
@@ -51,6 +52,7 @@ const CHECKS: Check[] = [
   checkRuntimeClasses,
   checkStorage,
   checkEgress,
+  checkE2B,
 ];
 
 /**

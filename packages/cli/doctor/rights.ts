@@ -200,7 +200,7 @@ export const checkAccounts: Check = async (input) => {
 /** Finds the accounts of deploy/ that Deployments use, each in the namespace of its Deployment. */
 function hookboxAccounts(deployments: readonly Runner[]): Account[] {
   const placeholder = "hookbox-system";
-  const objects = bundleObjects(renderBundle({ namespace: placeholder, processes: false, crds: false }));
+  const objects = bundleObjects(renderBundle({ namespace: placeholder, processes: false, e2b: true, crds: false }));
   const roles = objects.filter(({ kind }) => kind.endsWith("Role")) as Role[];
   const bindings = objects.filter(({ kind }) => kind.endsWith("RoleBinding")) as RoleBinding[];
   const names = new Map(deployments.flatMap(({ metadata, spec }) => {
