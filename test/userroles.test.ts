@@ -199,8 +199,14 @@ test("with hookbox-edit, the commands that change sandboxes do what they should"
   expect(refused()).toEqual([]);
 });
 
-/** Doctor asks these for operators. Both would let somebody do more than look. */
-const OF_OPERATORS = ["get services/proxy", "create subjectaccessreviews.authorization.k8s.io"];
+/** Doctor asks these for operators. They would let somebody do more than look, or see Secrets. */
+const OF_OPERATORS = [
+  "get services/proxy",
+  "create subjectaccessreviews.authorization.k8s.io",
+  // The projects of E2B's clients and their API keys.
+  "list secrets",
+  "list rolebindings.rbac.authorization.k8s.io",
+];
 
 test.for([["hookbox-view", view], ["hookbox-edit", edit]] as const)(
   "with %s, doctor reads all objects that it asks for",

@@ -188,7 +188,7 @@ test("a network that swallows everything is noticed", async () => {
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void proxy.close());
-  const connection = open((proxy.address() as AddressInfo).port, { openMs: 50, pingMs: 10, silenceMs: 50 });
+  const connection = open((proxy.address() as AddressInfo).port, { pingMs: 50, silenceMs: 1000 });
   const watch = await connection.fetch("/watch", { headers });
   isSilent = true;
   await expect(watch.text()).rejects.toThrow("The connection to the router broke");

@@ -74,8 +74,8 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "a pool that was created again under its name gets the old one's members written on it",
     file: "packages/binder/replacements.ts",
-    from: "metadata: { uid, annotations:",
-    to: "metadata: { annotations:",
+    from: "metadata: { uid, annotations }",
+    to: "metadata: { annotations }",
     tests: TOLD_TEST,
   },
   {
