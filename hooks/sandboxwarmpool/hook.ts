@@ -48,10 +48,11 @@ const LARGE = 25;
 const LONGEST = 5;
 
 /**
- * Returns the time between the answers for one pool; undefined: none, because claims may wait for members that only the
- * next answer lets them have. It is `poolIntervalMs` for up to 25 members. For more members it
+ * Returns the time between the answers for one pool. It is `poolIntervalMs` for up to 25 members. For more members it
  * grows in proportion, up to five times `poolIntervalMs`: Metacontroller sends, merges and compares all members in each
  * sync.
+ *
+ * @returns undefined if the answer must come at once, because only then claims can get the members that have arrived
  */
 function answerSpacing(
   { parent, children = {} }: SentRequest,

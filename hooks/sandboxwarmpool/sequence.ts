@@ -111,9 +111,8 @@ export function numbersOf(
   const { status } = pool;
   const sequence = made.at(-1)?.number ?? highest(pool, members);
   if (sequence === 0) return {};
-  // CRDs of earlier versions drop `arrivedSequence`.
-  const observedSequence = status?.arrivedSequence ?? status?.sequence ?? 0;
-  return { sequence, arrivedSequence: highestOf(members, status?.arrivedSequence), observedSequence };
+  const arrivedSequence = highestOf(members, status?.arrivedSequence);
+  return { sequence, arrivedSequence, observedSequence: arrivedIn(status) };
 }
 
 /**
@@ -127,8 +126,13 @@ export function countedUpTo({ status }: SandboxWarmPool): number {
 }
 
 /** Tells whether the status counts members as arrived that may not be bound before the next answer. */
-export function isUncounted({ status }: Pick<SandboxWarmPool, "status">): boolean {
-  return (status?.observedSequence ?? 0) < (status?.arrivedSequence ?? status?.sequence ?? 0);
+export function isUncounted(status: SandboxWarmPoolStatus): boolean {
+  return (status.observedSequence ?? 0) < arrivedIn(status);
+}
+
+/** CRDs of earlier versions drop `arrivedSequence`; their pools go by `sequence`. */
+function arrivedIn(status: SandboxWarmPoolStatus | undefined): number {
+  return status?.arrivedSequence ?? status?.sequence ?? 0;
 }
 
 function highest({ status }: SandboxWarmPool, members: readonly Sandbox[]): number {

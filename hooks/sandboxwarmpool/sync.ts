@@ -42,7 +42,7 @@ export function syncSandboxWarmPool(
   const { leaving, staying } = partOf(view);
   const status = computeStatus(view, made, config, now);
   // New members cause an event for the pool. If there are none, no event may come, so the hook asks for a resync.
-  const isUnseen = made.length === 0 && isUncounted({ status });
+  const isUnseen = made.length === 0 && isUncounted(status);
   return {
     status,
     children: [
