@@ -6,6 +6,7 @@
  */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
+import { isNewer } from "../kube/watch.ts";
 
 /**
  * The newest version of each Sandbox that this process knows from its own writes, by UID. Events up to that version are
@@ -73,14 +74,6 @@ export function createAssumptions(): Assumptions {
     },
     isSince,
   };
-}
-
-/**
- * Returns whether the first version is newer. The versions of all objects of one kind are whole numbers that grow.
- * Source: Kubernetes API concepts, resource versions.
- */
-export function isNewer(version: string, than: string): boolean {
-  return version.length === than.length ? version > than : version.length > than.length;
 }
 
 /**

@@ -12,12 +12,11 @@ import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtempl
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { policyToKeep } from "../api/templatepolicy.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
-import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
+import { type EventHandler, isNewer, isolated, listAndWatch } from "../kube/watch.ts";
 import { createWorkQueue } from "../kube/workqueue.ts";
 import { systemClock } from "../process/clock.ts";
 import { defaultsOf } from "../process/flags.ts";
 import type { Log } from "../process/log.ts";
-import { isNewer } from "./assume.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { BINDING_FLAGS } from "./options.ts";
 import { createSchedulingQueue } from "./queue.ts";

@@ -4,7 +4,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { isLarge } from "../api/objects/size.ts";
 import { findRaw } from "../kube/requests.ts";
-import { isNewer } from "./assume.ts";
+import { isNewer } from "../kube/watch.ts";
 import { projectClaim } from "./store.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";

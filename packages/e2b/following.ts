@@ -5,7 +5,7 @@
  */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, WatchEvent } from "../kube/api.ts";
-import type { EventHandler } from "../kube/watch.ts";
+import { type EventHandler, isNewer } from "../kube/watch.ts";
 
 /** A claim as the watch shows it. */
 interface Shown {
@@ -128,7 +128,7 @@ async function* eventsOf(entry: Entry, version: string, signal?: AbortSignal): A
   signal?.addEventListener("abort", end, { once: true });
   try {
     while (!signal?.aborted) {
-      for (let event = waiting.shift(); event; event = waiting.shift()) if (isNewer(event, version)) yield event;
+      for (let event = waiting.shift(); event; event = waiting.shift()) if (isAfter(event, version)) yield event;
       if (signal?.aborted) return;
       await new Promise<void>((resolve) => wake = resolve);
     }
@@ -139,13 +139,7 @@ async function* eventsOf(entry: Entry, version: string, signal?: AbortSignal): A
 }
 
 /** A deletion counts if it is of the version itself, too: no later state may have been shown. */
-function isNewer({ type, object }: WatchEvent, version: string): boolean {
+function isAfter({ type, object }: WatchEvent, version: string): boolean {
   const { resourceVersion = "" } = (object as { metadata: ObjectMeta }).metadata;
-  const order = compareVersions(resourceVersion, version);
-  return type === "DELETED" ? order >= 0 : order > 0;
-}
-
-/** Versions of one API server are decimal numbers of any length. Source: Kubernetes, KEP-5504. */
-function compareVersions(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+  return type === "DELETED" ? !isNewer(version, resourceVersion) : isNewer(resourceVersion, version);
 }

@@ -16,6 +16,7 @@ const texts = z.record(z.string(), z.string()).refine((map) => Buffer.byteLength
 const variables = texts.refine((map) => Object.keys(map).every((name) => /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)), {
   message: "has a name that is not a name of a variable",
 });
+
 /** Body of a creation. */
 export const createSchema = z.strictObject({
   templateID: z.string().min(1),

@@ -40,6 +40,14 @@ export interface Collection<T> {
   parse(object: unknown): T | undefined;
 }
 
+/**
+ * Returns whether the first version is newer. The versions of all objects of one kind are whole numbers that grow.
+ * Source: Kubernetes API concepts, resource versions.
+ */
+export function isNewer(version: string, than: string): boolean {
+  return version.length === than.length ? version > than : version.length > than.length;
+}
+
 /** Timeout of a watch on the API server. The random spread keeps many watches from ending at the same time. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
 /** A watch that ends sooner than this counts as a failure, so that there is no busy loop. */

@@ -70,7 +70,7 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "a version with more digits is not newer",
-    file: "packages/binder/assume.ts",
+    file: "packages/kube/watch.ts",
     from: "version.length === than.length ? version > than : version.length > than.length",
     to: "version > than",
     tests: ["test/binder/assumptions.test.ts"],
