@@ -16,12 +16,19 @@ export function hurry(factor: number, more: Faked[] = []): void {
   });
 }
 
+let goingOn: NodeJS.Timeout | undefined;
+
 /** Stops the timers of this thread. Returns a function: it lets time pass for timers set since then, then all go on. */
 export function holdTimers(): (ms: number) => void {
+  clearInterval(goingOn);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
+  onTestFinished(() => {
+    clearInterval(goingOn);
+    vi.useRealTimers();
+  });
   return (ms) => {
     vi.advanceTimersByTime(ms);
-    vi.useRealTimers();
+    // Not useRealTimers(): it would forget what was set in the meantime.
+    goingOn = setInterval(() => vi.advanceTimersByTime(5), 5);
   };
 }

@@ -1,5 +1,6 @@
 /** A claim that nobody serves, and that has no status therefore: what the binder's Lease says of that. @module */
 import { expect, test } from "vitest";
+import { nameTaken } from "../../../packages/api/claims/problem.ts";
 import type { Facts, LeaseFact } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import type { Over } from "../../pools.ts";
@@ -47,6 +48,14 @@ const cases: Case[] = [
     name: "the claim's name is taken, too",
     facts: of(aged(60), aLease(11), { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) }),
     ...DOWN,
+  },
+  {
+    name: "the claim's condition says that its name is taken",
+    facts: of(aged(60, says("ReconcilerError", nameTaken("job").message)), aLease(11), {
+      sandbox: aWaitingSandbox({ metadata: { name: "job" } }),
+    }),
+    want: ["SandboxNameTaken", "Sandbox/job", true],
+    says: "somebody else's",
   },
   { name: "the claim has lost its Sandbox", facts: of(aged(60, says("SandboxMissing")), aLease(11)), ...DOWN },
   { name: "the claim is young", facts: of(aged(9), aLease(60)), ...YOUNG },

@@ -39,6 +39,7 @@ async def use_async() -> None:
         await running.wait()
     except Exception as error:
         seen["cut"] = type(error).__name__
+        print(repr(error), repr(error.__cause__), file=sys.stderr)
     seen["running"] = await sandbox.is_running()
 
 

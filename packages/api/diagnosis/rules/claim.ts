@@ -178,12 +178,17 @@ function unbound({ facts, claim, at, isBound, now }: ClaimScene): Cause | undefi
   return isBound || (sandbox && isMadeFor(sandbox, claim)) ? undefined : binderDown(claim, at, facts, now);
 }
 
-function nameTaken(scene: ClaimScene): Cause | undefined {
+/** The claim's own condition says so, whether or not a binder is running. */
+function nameTakenAsSaid(scene: ClaimScene): Cause | undefined {
+  const condition = findCondition(scene.claim.status?.conditions, "Ready");
+  return isNameTaken(condition?.message ?? "") ? nameTaken(scene, 0) : undefined;
+}
+
+function nameTaken(scene: ClaimScene, patience = BINDING_SECONDS): Cause | undefined {
   const { facts: { sandbox }, claim, at, now } = scene;
   const { creationTimestamp: since } = claim.metadata;
-  if (!sandbox || sandbox.metadata.name !== at.name) return undefined;
-  const isSaid = isNameTaken(findCondition(claim.status?.conditions, "Ready")?.message ?? "");
-  if (!isSaid && secondsSince(since, now) < BINDING_SECONDS) return undefined;
+  if (!sandbox || sandbox.metadata.name !== at.name || isMadeFor(sandbox, claim)) return undefined;
+  if (secondsSince(since, now) < patience) return undefined;
   const object = refOf("Sandbox", sandbox.metadata);
   const owner = controllerOf(sandbox.metadata);
   const whose = owner ? `${owner.kind} "${owner.name}" controls it` : "nobody controls it";
@@ -239,8 +244,9 @@ const RULES = [
   rejected,
   ofSandbox,
   ofUnreadSandbox,
+  nameTakenAsSaid,
   unbound,
-  nameTaken,
+  (scene: ClaimScene) => nameTaken(scene),
   unserved,
   failing,
 ];
