@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { isSame, keyHash, namespaceOfKey } from "../api/e2b/identity.ts";
-import { type KeyEntry, keyEntryOf, KEYS_SECRET, type Right } from "../api/e2b/objects.ts";
+import { keyEntriesOf, type KeyEntry, KEYS_SECRET, type Right } from "../api/e2b/objects.ts";
 import { rfc3339 } from "../api/objects/conditions.ts";
 import { objectMetaSchema } from "../api/objects/schemas.ts";
 import { createStore } from "../kube/store.ts";
@@ -91,9 +91,6 @@ export function createKeys(api: Api, log: Log, now: () => number): Keys {
 }
 
 /** Entries that cannot be read are left out: they are no keys. */
-function entriesOf({ data = {} }: Secret): [string, KeyEntry][] {
-  return Object.entries(data).flatMap(([name, value]) => {
-    const entry = keyEntryOf(Buffer.from(value, "base64").toString());
-    return entry ? [[name, entry]] : [];
-  });
+function entriesOf({ data }: Secret): [string, KeyEntry][] {
+  return keyEntriesOf(data).flatMap(([name, entry]) => entry ? [[name, entry]] : []);
 }

@@ -62,6 +62,20 @@ export const NETWORKS: readonly Mutant[] = [
     tests: DASHBOARD_TEST,
   },
   {
+    name: "the dashboard shows hashes of API keys",
+    file: "packages/router/dashboard/apikeys.ts",
+    from: "return { name, rights, createdAt,",
+    to: "return { ...entry, name, rights, createdAt,",
+    tests: ["test/router/dashboard/apikeys.test.ts"],
+  },
+  {
+    name: "the dashboard's requests for API keys have parameters",
+    file: "packages/router/dashboard/apikeys.ts",
+    from: "/secrets/${KEYS_SECRET}$`",
+    to: "/secrets/${KEYS_SECRET}`",
+    tests: ["test/router/dashboard/apikeys.test.ts"],
+  },
+  {
     name: "a request of the dashboard holds a place before its token is known",
     file: "packages/router/dashboard/dashboard.ts",
     from: "const identity = await identify(token, address);",

@@ -53,19 +53,38 @@ const keyEntrySchema = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   rights: z.array(z.enum(RIGHTS)),
   /** RFC 3339. */
-  createdAt: z.string(),
+  createdAt: z.iso.datetime({ offset: true }),
   /** RFC 3339; absent: never, as far as hookbox knows. */
-  lastUsedAt: z.string().optional(),
+  lastUsedAt: z.iso.datetime({ offset: true }).optional(),
 });
 
 /** What is stored of an API key. */
 export type KeyEntry = z.infer<typeof keyEntrySchema>;
 
-/** Reads an API key's entry, which is JSON; undefined: it is not an entry. */
-export function keyEntryOf(text: string): KeyEntry | undefined {
+/**
+ * Reads the API keys of a project: each name with its entry, sorted by name. Undefined: it is not an entry, and nobody
+ * can use this key.
+ *
+ * @param data the field `data` of {@link KEYS_SECRET}, in base64
+ */
+export function keyEntriesOf(
+  data: Readonly<Record<string, string>> = {},
+): [name: string, entry: KeyEntry | undefined][] {
+  return Object.entries(data)
+    .map(([name, value]): [string, KeyEntry | undefined] => [name, keyEntryOf(value)])
+    .sort(([a], [b]) => a < b ? -1 : 1);
+}
+
+function keyEntryOf(base64: string): KeyEntry | undefined {
   try {
-    return keyEntrySchema.safeParse(JSON.parse(text)).data;
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    return keyEntrySchema.safeParse(JSON.parse(new TextDecoder().decode(bytes))).data;
   } catch {
     return undefined;
   }
+}
+
+/** What the dashboard shows of an API key. Without the other fields: its entry cannot be read. */
+export interface ShownKey extends Partial<Omit<KeyEntry, "sha256">> {
+  name: string;
 }

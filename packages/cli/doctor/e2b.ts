@@ -2,8 +2,7 @@
  * Checks the API for E2B's SDKs: whether it runs, whether its domain leads to it and to the router, and which API keys
  * it admits. Without the API, nothing is reported, unless there are projects. @module
  */
-import { Buffer } from "node:buffer";
-import { keyEntryOf, KEYS_SECRET, PROJECT_LABEL } from "../../api/e2b/objects.ts";
+import { keyEntriesOf, KEYS_SECRET, PROJECT_LABEL } from "../../api/e2b/objects.ts";
 import { ROUTER_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { messageOf, pathOf } from "../../kube/api.ts";
@@ -136,8 +135,5 @@ async function checkProjects(input: CheckInput, isInstalled: boolean): Promise<C
 
 /** Returns the names of API keys that can be read, with their rights. */
 function namesOf(data: Record<string, string>): string[] {
-  return Object.entries(data).sort().flatMap(([name, value]) => {
-    const entry = keyEntryOf(Buffer.from(value, "base64").toString());
-    return entry ? [`${name}: ${entry.rights.join("+")}`] : [];
-  });
+  return keyEntriesOf(data).flatMap(([name, entry]) => entry ? [`${name}: ${entry.rights.join("+")}`] : []);
 }

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { apiKeyOf, keyHash } from "../../api/e2b/identity.ts";
-import { type KeyEntry, keyEntryOf, KEYS_SECRET, type Right } from "../../api/e2b/objects.ts";
+import { keyEntriesOf, type KeyEntry, KEYS_SECRET, type Right } from "../../api/e2b/objects.ts";
 import { type Answer, type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { Failure } from "../failure.ts";
 
@@ -16,11 +16,8 @@ export async function listKeys(api: Api, namespace: string): Promise<StoredKey[]
   const answer = await api.send({ method: "GET", path: pathFor(namespace) });
   if (answer.status === 404) return [];
   if (!isOk(answer)) throw refused("list the API keys", namespace, answer);
-  const { data = {} } = answer.body as { data?: Record<string, string> };
-  return Object.entries(data).flatMap(([name, value]) => {
-    const entry = keyEntryOf(Buffer.from(value, "base64").toString());
-    return entry ? [{ name, ...entry }] : [];
-  }).sort((a, b) => a.name < b.name ? -1 : 1);
+  const { data } = answer.body as { data?: Record<string, string> };
+  return keyEntriesOf(data).flatMap(([name, entry]) => entry ? [{ name, ...entry }] : []);
 }
 
 /**

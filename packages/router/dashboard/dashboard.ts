@@ -14,6 +14,7 @@ import { hostOf, targetsFromHost } from "../destination.ts";
 import { type ConcurrencyLimit, createConcurrencyLimit } from "../limits.ts";
 import { cutOff, endRequest, isWhole } from "../proxy/versions.ts";
 import { isRefusal, type Refusal, unauthorized } from "../refusal.ts";
+import { isForKeys, shownKeys } from "./apikeys.ts";
 import { createIdentify } from "./identity.ts";
 import { createTunnel, STOPPING, type TunnelLimits, type TunnelUpgrade } from "./tunnel.ts";
 
@@ -112,7 +113,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const [, token] = TOKEN.exec(headers.authorization ?? "") ?? [];
     // A proxy in front may add the user's token to every request of the browser, whichever page has sent it.
     if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return sendRefusal(request, response, FOREIGN);
-    if (!isAllowed(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_ALLOWED);
+    if (!isAllowed(method, path)) return sendRefusal(request, response, NOT_ALLOWED);
     if (token === undefined) return sendRefusal(request, response, unauthorized(token));
     const isEndless = ENDLESS.test(path);
     if (isEndless && isDraining) return sendRefusal(request, response, STOPPING);
@@ -136,15 +137,17 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       if (release === undefined) return sendRefusal(request, response, TOO_MANY);
       const body = text === "" ? undefined : { text, type: headers["content-type"] ?? "application/json" };
       const answer = await apiProxy({ method, path, token, body, signal: gone.signal });
+      const shown = isForKeys(method, path) ? await shownKeys(answer) : answer;
+      if (isRefusal(shown)) return sendRefusal(request, response, shown);
       const type = /\/log(\?|$)/.test(path) ? "text/plain; charset=utf-8" : "application/json";
-      response.writeHead(answer.status, { ...API_ANSWER_HEADERS, "Content-Type": type });
+      response.writeHead(shown.status, { ...API_ANSWER_HEADERS, "Content-Type": type });
       if (method === "GET") {
         const check = () => checkAgain(apiProxy, path, token, gone.signal);
         recheck({ stream: response, expires: expiryOf(token), check, end: () => cutOff(response) });
       }
       // A watch is open even if it has no events yet.
       response.flushHeaders();
-      await pipeline(answer.chunks, response);
+      await pipeline(shown.chunks, response);
     } catch (error) {
       if (gone.signal.aborted || request.socket.destroyed) return;
       log("warn", "Cannot pass a request of the dashboard on", { ...errorFields(error), stack: undefined });
@@ -273,7 +276,7 @@ const ALLOWED: Record<string, RegExp[]> = {
   GET: [
     collectionOrObject(AGENTS, "sandboxes"),
     collectionOrObject(EXTENSIONS, SANDBOX_KINDS),
-    // Read by `why`. Secrets and ConfigMaps are not on the list.
+    // Read by `why`. Secrets and ConfigMaps are not on the list. For a project's API keys, see apikeys.ts.
     collectionOrObject("/api/v1", "pods|events|persistentvolumeclaims|resourcequotas|services"),
     collectionOrObject("/apis/coordination\\.k8s\\.io/v1", "leases"),
     new RegExp(`^/api/v1/(?:nodes|namespaces)(?:/${NAME})?$`),
@@ -296,8 +299,10 @@ const ALLOWED: Record<string, RegExp[]> = {
 /**
  * Tells whether a request is on the list.
  *
- * @param path without its query; nothing is decoded, so that an encoded path cannot avoid the check
+ * @param path with its query; nothing is decoded, so that an encoded path cannot avoid the check
  */
 export function isAllowed(method: string, path: string): boolean {
-  return Object.hasOwn(ALLOWED, method) && (ALLOWED[method] ?? []).some((pattern) => pattern.test(path));
+  if (isForKeys(method, path)) return true;
+  const name = path.replace(/\?.*$/s, "");
+  return Object.hasOwn(ALLOWED, method) && (ALLOWED[method] ?? []).some((pattern) => pattern.test(name));
 }
