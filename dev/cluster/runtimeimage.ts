@@ -19,6 +19,7 @@ const MACHINE = `${process.platform}-${process.arch}`;
 const NATIVE = ["@lydell/node-pty", `@lydell/node-pty-${MACHINE}`, "koffi", `@koromix/koffi-${MACHINE}`];
 const PYTHON = "/usr/bin/python3";
 const TINI = "/usr/bin/tini";
+const GIT = "/usr/bin/git";
 const OWN_FOLDER = "/opt/hookbox";
 /** The working directory, and the home directory. */
 const WORKSPACE = "/workspace";
@@ -39,6 +40,7 @@ export async function importRuntimeImage(
   // A real node runs as root, so installing is possible. Without tini, everything works except that orphaned processes
   // stay as zombies.
   if (!existsSync(TINI)) aptInstall(["tini"]);
+  if (!existsSync(GIT)) aptInstall(["git"]);
   const dist = await bundleRuntime(join(stateDir, "runtime"));
   await importImages(stateDir, [runtimeImage({ dist, busybox, tini: existsSync(TINI) ? TINI : undefined })], options);
 }
@@ -59,11 +61,11 @@ interface Parts {
 }
 
 /**
- * Describes the image. It has the same programs as deploy/runtime/Containerfile, but no Python if this machine has
- * none.
+ * Describes the image. It has the same programs as deploy/runtime/Containerfile, but no Python and no git if this machine
+ * has none.
  */
 export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
-  const programs = [...(tini === undefined ? [] : [tini]), ...existing("/bin/bash")];
+  const programs = [...(tini === undefined ? [] : [tini]), ...existing("/bin/bash"), ...existing(GIT)];
   const packages = NATIVE.map((name) => ({ name, folder: join(ROOT, "node_modules", name) }))
     .filter(({ folder }) => existsSync(folder));
   const natives = packages.flatMap(({ folder }) => globSync(join(folder, "**/*.node")));
@@ -71,6 +73,7 @@ export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
     ...busyboxFiles(busybox),
     ...[...programs, ...natives].flatMap(librariesFor),
     ...programs.map((path) => ({ path, from: path, mode: 0o755 })),
+    ...existing(GIT).flatMap(gitLinks),
     ...nodeFiles(),
     ...(existsSync(PYTHON) ? pythonFiles() : []),
     { path: `${OWN_FOLDER}/package.json`, content: '{ "type": "module" }' },
@@ -90,6 +93,11 @@ export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
 
 function existing(path: string): string[] {
   return existsSync(path) ? [path] : [];
+}
+
+/** The names by which git calls itself for a repository in another folder. It fetches nothing over HTTP. */
+function gitLinks(path: string): ImageFile[] {
+  return ["upload-pack", "receive-pack"].map((name) => ({ path: `${path}-${name}`, link: "git" }));
 }
 
 function pythonFiles(): ImageFile[] {

@@ -1,5 +1,5 @@
 /** @module */
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
@@ -37,5 +37,9 @@ test("runtimeImage() has the bundle, its kernels and the native modules, and no 
     "/opt/hookbox/node_modules/koffi",
     "/opt/hookbox/package.json",
   ]);
+  const git = files.filter(({ path }) => path.startsWith("/usr/bin/git")).map(({ path }) => path);
+  expect(git).toEqual(
+    existsSync("/usr/bin/git") ? ["", "-upload-pack", "-receive-pack"].map((end) => `/usr/bin/git${end}`) : [],
+  );
   expect(entrypoint).toEqual(["/usr/local/bin/node", "/opt/hookbox/main.js"]);
 });
