@@ -1,5 +1,6 @@
-/** Writes the tables of docs/integrations.md and docs/e2b.md from the results of the tests of published clients. @module */
+/** Writes the tables of docs/integrations.md from the results of the tests of published clients. @module */
 import { globSync, readFileSync } from "node:fs";
+import { tableOf, withGenerated } from "./generated.ts";
 
 /** A result, as a file in test/consumers/matrix has it. */
 export interface Row {
@@ -17,15 +18,6 @@ export interface Row {
   failed?: Record<string, string[]>;
 }
 
-/** What a method of E2B's SDKs does on hookbox, as test/e2b/methods.json has it. */
-export interface MethodRow {
-  method: string;
-  result: "works" | "differs" | "refused";
-  note?: string;
-}
-
-const RESULTS = { works: "works", differs: "works, with a difference", refused: "refused" };
-
 /** Reads the results in a folder. */
 export function rowsIn(folder: string): Row[] {
   return globSync("*.json", { cwd: folder }).sort().map((file) =>
@@ -41,29 +33,6 @@ export function integrationsPage(page: string, rows: readonly Row[]): string {
   const clients = Map.groupBy(rows, ({ client, version }) => `${client} ${version}`);
   const sections = [...clients].map(section);
   return withGenerated(page, "The tables are generated from test/consumers/matrix", "The end of the tables", sections);
-}
-
-/**
- * Returns the page of E2B's API with a new table of methods.
- * @throws {Error} if the page has no place for the table
- */
-export function e2bPage(page: string, rows: readonly MethodRow[]): string {
-  const cells = rows.map(({ method, result, note = "" }) => [`\`${method}\``, RESULTS[result], note]);
-  const table = tableOf(["method", "result", "difference, or the sentence"], cells);
-  return withGenerated(page, "The table is generated from test/e2b/methods.json", "The end of the table", [table]);
-}
-
-/** Replaces what stands between two comments. */
-function withGenerated(page: string, source: string, end: string, blocks: readonly string[]): string {
-  const [first, last] = [`<!-- ${source}: npm run docs -->`, `<!-- ${end} -->`];
-  const [before, rest] = page.split(first);
-  const after = rest?.split(last)[1];
-  if (before === undefined || after === undefined) throw new Error(`Cannot find the place of the tables: ${first}`);
-  return [before, [first, ...blocks, last].join("\n\n"), after].join("");
-}
-
-function tableOf(head: readonly string[], cells: readonly string[][]): string {
-  return [head, head.map(() => "---"), ...cells].map((line) => `| ${line.join(" | ")} |`).join("\n");
 }
 
 /** Notes are numbered if they are not those of all rows. */

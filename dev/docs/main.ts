@@ -13,7 +13,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONVERSION } from "../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../packages/cli/commands/processes.ts";
-import { e2bPage, integrationsPage, rowsIn } from "./integrations.ts";
+import { e2bPage } from "./e2b.ts";
+import { integrationsPage, rowsIn } from "./integrations.ts";
 import { apiPage, flagsPage, indexPage } from "./reference.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -46,7 +47,10 @@ try {
   settle("docs/integrations.md", readFileSync(file, "utf8") === page, () => cpSync(file, INTEGRATIONS));
   const e2b = readFileSync(E2B, "utf8");
   const e2bFile = join(folder, "e2b.md");
-  writeFileSync(e2bFile, e2bPage(e2b, JSON.parse(readFileSync(join(ROOT, "test/e2b/methods.json"), "utf8"))));
+  const [methods, python, commands] = ["methods", "methods-python", "commands"].map((name) =>
+    JSON.parse(readFileSync(join(ROOT, `test/e2b/${name}.json`), "utf8"))
+  );
+  writeFileSync(e2bFile, e2bPage(e2b, methods, python, commands));
   run("deno", "fmt", "--quiet", "--line-width", "120", e2bFile);
   settle("docs/e2b.md", readFileSync(e2bFile, "utf8") === e2b, () => cpSync(e2bFile, E2B));
 } catch (error) {

@@ -12,7 +12,9 @@ import { E2B, pythonWith } from "../clients/python.ts";
 import { eventually } from "../eventually.ts";
 import { until } from "../integration/kubectl.ts";
 import { fetchFrom } from "../router/client.ts";
+import { runCommands } from "./e2bcli.ts";
 import { useMethods } from "./e2bmethods.ts";
+import { usePythonMethods } from "./e2bpython.ts";
 import { type Installed, progress } from "./installed.ts";
 
 const COMMAND = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
@@ -80,8 +82,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
 
   test("the Python SDKs do the same, synchronous and asynchronous", async () => {
     const python = await pythonWith(E2B, progress);
-    const { apiKey, apiUrl, sandboxUrl } = as("e2b-one");
-    const env = { ...process.env, E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl };
+    const env = { ...process.env, ...variablesOf(as("e2b-one")) };
     const child = spawn(python, [PROGRAM], { env, stdio: ["ignore", "pipe", "inherit"] });
     let printed = "";
     child.stdout.setEncoding("utf8").on("data", (part) => printed += part);
@@ -108,6 +109,16 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
     onTestFinished(async () => void await sandbox.kill());
     const outcomes = await useMethods({ sandbox, options });
     await expect(`${JSON.stringify(outcomes, null, 2)}\n`).toMatchFileSnapshot("../e2b/methods.json");
+  });
+
+  test("every exported method of the Python SDKs, sync and async, does what docs/e2b.md says", async () => {
+    const outcomes = await usePythonMethods(await pythonWith(E2B, progress), variablesOf(as("e2b-one")));
+    await expect(`${JSON.stringify(outcomes, null, 2)}\n`).toMatchFileSnapshot("../e2b/methods-python.json");
+  });
+
+  test("every command of E2B's command line does what docs/e2b.md says", async () => {
+    const outcomes = await runCommands(await pythonWith(E2B, progress), variablesOf(as("e2b-one")));
+    await expect(`${JSON.stringify(outcomes, null, 2)}\n`).toMatchFileSnapshot("../e2b/commands.json");
   });
 
   test("a key reaches no sandbox of the other project; its tokens open no other sandbox", async () => {
@@ -177,6 +188,11 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
       expect(await sandbox.kill()).toBe(true);
     }));
   });
+}
+
+/** Returns the variables that a user sets. */
+function variablesOf({ apiKey, apiUrl, sandboxUrl }: SandboxOpts): Record<string, string> {
+  return { E2B_API_KEY: `${apiKey}`, E2B_API_URL: `${apiUrl}`, E2B_SANDBOX_URL: `${sandboxUrl}` };
 }
 
 /** Lists IDs, once the Service has left the killed Pod. */
