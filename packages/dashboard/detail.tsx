@@ -1,7 +1,7 @@
 /** The panel of one object: what it is, actions, the reason for its state, its history, its inside and its YAML. @module */
 import type { V1Container } from "@kubernetes/client-node";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { stringify } from "yaml";
 import type { EventFact, PodFact } from "../api/diagnosis/facts.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";
@@ -22,29 +22,27 @@ import { History, type PoolWatches } from "./history.tsx";
 import { Terminals } from "./inside.tsx";
 import { Log } from "./log.tsx";
 import { type ContainerUsage, Overview, type Related, statusOf } from "./overview.tsx";
-import { Copy, Fold, ObjectLink, Trouble, WithCommands } from "./parts.tsx";
+import { Copy, Fold, ObjectLink, Panel, Trouble, WithCommands } from "./parts.tsx";
 import { Ports } from "./ports.tsx";
-import type { Listed } from "./route.ts";
+import type { ListedKind } from "./route.ts";
 import type { Session } from "./session.ts";
-import { useClock, useCollection } from "./state.ts";
+import { POLL_MS, useClock, useCollection, usePolled } from "./state.ts";
 import { StatusMark } from "./status.tsx";
 import { type Moment, stepsOf, timelineOf } from "./timeline.ts";
 
-/** How often Events, Pods and volumes are read again, as no watch shows them, in milliseconds. */
-const POLL_MS = 5000;
-/** The same while the object starts or ends. */
+/** How often Events, Pods and volumes are read again while the object starts or ends, in milliseconds. */
 const SOON_MS = 1000;
 
 /** The object that the panel shows, and what it needs for that. */
 interface DetailProps {
   session: Session;
-  list: Listed;
+  list: ListedKind;
   open: { namespace: string; name: string };
   watches: PoolWatches;
   onClose(): void;
 }
 
-/** The panel for the open object. Escape closes it. */
+/** The panel for the open object. */
 export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const { api } = session;
   const { namespace, name } = open;
@@ -62,21 +60,11 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const related: Related = around ?? {};
   const status = object && statusOf(object, related, now);
   tone.current = status?.tone;
-  const heading = useRef<HTMLHeadingElement>(null);
-  // Before the panel is painted, so that all keys from then on go to the panel.
-  useLayoutEffect(() => heading.current?.focus(), []);
-  const close = ({ key, target, defaultPrevented }: KeyboardEvent) =>
-    key === "Escape" && !defaultPrevented && !(target as Element).closest("dialog, .terminal, textarea") && onClose();
   const sandbox = object && sandboxOf(object);
   const inside = sandbox === undefined ? undefined : { token: session.token, namespace, sandbox };
   const stopped = around && stoppedText(status, around);
   return (
-    <aside aria-label={name} onKeyDown={close}>
-      <div class="bar">
-        <h2 ref={heading} tabIndex={-1}>{name}</h2>
-        <button type="button" aria-label="Close" onClick={onClose}>×</button>
-      </div>
-      <p class="kind">{list.kind} in {namespace}</p>
+    <Panel name={name} kind={`${list.kind} in ${namespace}`} onClose={onClose}>
       <Trouble text={trouble} />
       {isListed && !object && <p role="alert" class="whole">It no longer exists.</p>}
       {object && <Overview object={object} related={related} now={now} />}
@@ -119,7 +107,7 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
           <Yaml object={object} />
         </Fold>
       )}
-    </aside>
+    </Panel>
   );
 }
 
@@ -285,7 +273,7 @@ function sandboxOf({ kind, metadata, ...object }: KubeObject): string | undefine
 
 async function findingOf(
   api: Api,
-  { kind }: Listed,
+  { kind }: ListedKind,
   { namespace, name }: DetailProps["open"],
 ): Promise<Finding | undefined> {
   // The page may not read NetworkPolicies, so that it cannot judge a template.
@@ -370,30 +358,4 @@ async function hasMetrics(api: Api): Promise<boolean> {
   const answer = await api.send({ method: "GET", path: "/apis" }).catch(() => undefined);
   const { groups = [] } = (answer?.body ?? {}) as { groups?: { name: string }[] };
   return groups.some(({ name }) => name === "metrics.k8s.io");
-}
-
-/**
- * Calls `read` after each change, and again after each pause. Returns the last result until there is a new one.
- *
- * @param pause returns milliseconds
- */
-function usePolled<T>(read: () => Promise<T | undefined>, changes: unknown[], pause: () => number): T | undefined {
-  const [result, setResult] = useState<T>();
-  useEffect(() => {
-    let isOver = false;
-    let timer: ReturnType<typeof setTimeout>;
-    const poll = async () => {
-      // Ignored: the next call may succeed, and the panel's top says if the object is not up to date.
-      const found = document.hidden ? undefined : await read().catch(() => undefined);
-      if (isOver) return;
-      if (found !== undefined) setResult(found);
-      timer = setTimeout(poll, pause());
-    };
-    void poll();
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }, changes);
-  return result;
 }

@@ -72,6 +72,11 @@ export function Empty(
           <button type="button" onClick={onCreate}>New sandbox</button>
         </>
       )}
+      {title === "projects" && (
+        <p>
+          <WithCommands text="A project is a namespace for programs that use E2B's SDKs. To create one: hookbox project create NAME --image IMAGE" />
+        </p>
+      )}
       {title in MANIFESTS && (
         <>
           <p>

@@ -11,6 +11,7 @@ import { CreateClaim } from "./create.tsx";
 import { Namespaces } from "./namespaces.tsx";
 import { Empty, isForbidden, scopeOf } from "./empty.tsx";
 import { Dialog } from "./parts.tsx";
+import { missingText, projectColumns } from "./projects.ts";
 import { addressOf, type Route } from "./route.ts";
 import {
   countsOf,
@@ -56,7 +57,9 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
   const now = useClock();
   const served = useServed(route, watches);
   const poolOf = usePoolOf(watches.claims);
+  const { projects, claims } = watches;
   const columns = useMemo(() => {
+    if (list.kind === "Project") return projectColumns(projects, claims);
     const own = listColumns(list, { allNamespaces: namespace === "" });
     if (list.kind === "Sandbox") return own.map((one) => one.header === "POOL" ? makeColumn("POOL", poolOf) : one);
     const more = SERVED.map(([header, cell, title]) =>
@@ -66,7 +69,7 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
       }, title)
     );
     return served ? [...own, ...more] : own;
-  }, [list, namespace, served]);
+  }, [list, namespace, served, ...list.kind === "Project" ? [projects.facts, claims] : []]);
   const plainStatusOf = useStatusOf(watches, now);
   const ofPools = useMemo(() => new WeakMap<Status, Status>(), [served]);
   const statusOf = (object: KubeObject) => {
@@ -146,6 +149,7 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
           Your user may not list Pods {scopeOf(namespace)}, so STATUS shows only what the objects themselves report.
         </p>
       )}
+      {list.kind === "Project" && <ProjectsMissing {...{ projects, claims, namespace }} />}
       <Table
         label={list.title}
         columns={columns}
@@ -186,6 +190,21 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
       {isCreating && <CreateClaim api={api} namespace={namespace} onClose={() => setCreating(false)} />}
       {isHelping && <Keys onClose={() => setHelping(false)} />}
     </section>
+  );
+}
+
+/** Says why cells of projects are empty. */
+function ProjectsMissing(
+  { projects, claims, namespace }: Pick<Watches, "projects" | "claims"> & { namespace: string },
+) {
+  const missing = missingText(projects);
+  const noClaims = isForbidden(claims.trouble) &&
+    `Your user may not list claims ${scopeOf(namespace)}, so the list does not count sandboxes.`;
+  return (
+    <>
+      {noClaims && <p class="quiet">{noClaims}</p>}
+      {missing !== undefined && <p class="quiet">{missing}</p>}
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Detail } from "./detail.tsx";
 import { type ChangeRoute, List } from "./list.tsx";
 import { useNamespaces } from "./namespaces.tsx";
+import { ProjectDetail } from "./project.tsx";
 import { beforeLeaving } from "./unsaved.ts";
 import { addressOf, listRoute, LISTS, type Route, routeOf } from "./route.ts";
 import { connect, routerConnection } from "./session.ts";
@@ -32,7 +33,9 @@ function Signed({ state, login }: { state: SignInState; login: Login }) {
   const [route, change] = useRoute();
   const { list, open } = route;
   const watches = useWatches(api, route);
-  const namespaces = useNamespaces(api);
+  const namespaces = useNamespaces(api, route.namespace);
+  const lists = LISTS.filter((one) => one.kind !== "Project" || namespaces.haveProjects || one === list);
+  const close = () => change({ open: undefined });
   useEffect(() => {
     document.title = `${open ? `${open.name} · ` : ""}${list.title} · hookbox${clusterName && ` · ${clusterName}`}`;
   }, [list, open?.name]);
@@ -41,7 +44,7 @@ function Signed({ state, login }: { state: SignInState; login: Login }) {
       <header>
         <h1>hookbox</h1>
         <nav>
-          {LISTS.map((one) => (
+          {lists.map((one) => (
             <a
               key={one.title}
               href={addressOf({ ...listRoute(one, route.namespace), filter: route.filter })}
@@ -55,17 +58,19 @@ function Signed({ state, login }: { state: SignInState; login: Login }) {
       </header>
       <Banner />
       <main class={open ? "split" : ""}>
-        <List key={list.kind} api={api} route={route} watches={watches} namespaces={namespaces} change={change} />
-        {open && (
-          <Detail
-            key={panelOf(route)}
-            session={{ api, base: API, token, previews }}
-            list={list}
-            open={open}
-            watches={watches}
-            onClose={() => change({ open: undefined })}
-          />
-        )}
+        <List key={list.kind} api={api} route={route} watches={watches} namespaces={namespaces.names} change={change} />
+        {open && (list.kind === "Project"
+          ? <ProjectDetail key={panelOf(route)} api={api} name={open.name} onClose={close} />
+          : (
+            <Detail
+              key={panelOf(route)}
+              session={{ api, base: API, token, previews }}
+              list={list}
+              open={open}
+              watches={watches}
+              onClose={close}
+            />
+          ))}
       </main>
     </>
   );

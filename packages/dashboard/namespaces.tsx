@@ -3,26 +3,50 @@ import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Api, pathOf } from "../kube/api.ts";
 import { pagesOf } from "../kube/requests.ts";
+import { isProject, readNamespace } from "./projects.ts";
 
-/** Reads the names of all namespaces once; undefined: not yet, or the user may not list them. */
-export function useNamespaces(api: Api): readonly string[] | undefined {
+/** What the page knows of namespaces. */
+export interface KnownNamespaces {
+  /** Undefined: not yet, or the user may not list them. */
+  names: readonly string[] | undefined;
+  /** There are projects of E2B's clients. */
+  haveProjects: boolean;
+}
+
+/**
+ * Reads all namespaces once. If the user may not do this, reads whether the shown one is a project.
+ *
+ * @param shown empty: all
+ */
+export function useNamespaces(api: Api, shown: string): KnownNamespaces {
   const [names, setNames] = useState<readonly string[]>();
+  const [isRefused, setRefused] = useState(false);
+  const [haveProjects, setHaveProjects] = useState(false);
   useEffect(() => {
     let isOver = false;
     const read = async () => {
       const found: string[] = [];
       for await (const { items } of pagesOf<KubeObject>(api, pathOf({ resource: "namespaces" }))) {
         found.push(...items.map(({ metadata }) => metadata.name));
+        if (!isOver && items.some(isProject)) setHaveProjects(true);
       }
       if (!isOver) setNames(found);
     };
     // Users of one namespace may not do this. Then the list offers the namespaces that have been seen.
-    read().catch(() => {});
+    read().catch(() => !isOver && setRefused(true));
     return () => {
       isOver = true;
     };
   }, [api]);
-  return names;
+  useEffect(() => {
+    if (!isRefused || shown === "" || haveProjects) return;
+    let isOver = false;
+    readNamespace(api, shown).then((found) => !isOver && found && isProject(found) && setHaveProjects(true), () => {});
+    return () => {
+      isOver = true;
+    };
+  }, [api, isRefused, shown]);
+  return { names, haveProjects };
 }
 
 /** Namespaces that this page has shown, if the user may not list all of them. */

@@ -1,7 +1,7 @@
 /** Small parts of the panel: links to objects, commands and texts that can be copied, sections that open. @module */
 /// <reference lib="dom" />
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ObjectRef } from "../api/diagnosis/finding.ts";
 import { lackedRight } from "../api/diagnosis/messages.ts";
 import { addressOf, LISTS, routeOf } from "./route.ts";
@@ -72,7 +72,7 @@ export const PERIODS = [
 
 /** Matches a command: up to the end of its clause or sentence. */
 const COMMAND =
-  /\b(?:kubectl (?=[a-z])|hookbox (?=install|doctor|open))(?:'[^']*'|[^\s,;()'".]|[,.](?=\S)| (?!(?:or|and|in|to|for|of) )(?=\S))+/g;
+  /\b(?:kubectl (?=[a-z])|hookbox (?=install|doctor|open|project))(?:'[^']*'|[^\s,;()'".]|[,.](?=\S)| (?!(?:or|and|in|to|for|of) )(?=\S))+/g;
 
 /** Splits a sentence into text and commands, in order. Pure. */
 export function commandsIn(sentence: string): { text: string; isCommand: boolean }[] {
@@ -102,6 +102,27 @@ export function WithCommands({ text }: { text: string }) {
           : text
       )}
     </>
+  );
+}
+
+/** The frame of a panel. Escape closes it. @param kind what is open, and where */
+export function Panel(
+  { name, kind, onClose, children }: { name: string; kind: string; onClose(): void; children: ComponentChildren },
+) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Before the panel is painted, so that all keys from then on go to the panel.
+  useLayoutEffect(() => heading.current?.focus(), []);
+  const close = ({ key, target, defaultPrevented }: KeyboardEvent) =>
+    key === "Escape" && !defaultPrevented && !(target as Element).closest("dialog, .terminal, textarea") && onClose();
+  return (
+    <aside aria-label={name} onKeyDown={close}>
+      <div class="bar">
+        <h2 ref={heading} tabIndex={-1}>{name}</h2>
+        <button type="button" aria-label="Close" onClick={onClose}>×</button>
+      </div>
+      <p class="kind">{kind}</p>
+      {children}
+    </aside>
   );
 }
 

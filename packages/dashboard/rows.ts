@@ -6,7 +6,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { columnsOf } from "../summary/columns.ts";
 import type { ServedCounts } from "../summary/pools.ts";
 import { type Status, statusText, type Tone } from "../summary/status.ts";
-import { type Listed, slugOf, type Sort } from "./route.ts";
+import { type ListedKind, slugOf, type Sort } from "./route.ts";
 
 /** A column of a list. */
 export interface Column {
@@ -31,7 +31,7 @@ export interface Row {
 }
 
 /** Columns that STATUS replaces. */
-const REPLACED: Partial<Record<Listed["kind"], readonly string[]>> = {
+const REPLACED: Partial<Record<ListedKind["kind"], readonly string[]>> = {
   Sandbox: ["READY", "REASON", "MODE"],
   SandboxClaim: ["READY", "REASON"],
   SandboxWarmPool: ["REASON"],
@@ -40,7 +40,7 @@ const REPLACED: Partial<Record<Listed["kind"], readonly string[]>> = {
 const RANKS = ["NAME", "STATUS", "NAMESPACE", "READY", "DESIRED", "HIT RATE", "AGE", "IMAGES", "CLAIM", "SANDBOX"];
 
 /** Returns the columns of a list, without what a list computes from several objects. */
-export function listColumns(list: Listed, { allNamespaces }: { allNamespaces: boolean }): Column[] {
+export function listColumns(list: ListedKind, { allNamespaces }: { allNamespaces: boolean }): Column[] {
   const columns = columnsOf(list, { isWide: true, allNamespaces })
     .filter(({ header }) => header !== "STATUS" && !REPLACED[list.kind]?.includes(header))
     .map(({ header, cell }) => makeColumn(header, cell));

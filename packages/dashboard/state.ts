@@ -153,6 +153,41 @@ export function useClock(): Date {
   return now;
 }
 
+/** How often to read again what no watch shows, in milliseconds. */
+export const POLL_MS = 5000;
+
+/**
+ * Calls `read` after each change, and again after each pause. Returns the last result until there is a new one.
+ *
+ * @param read undefined: nothing is read
+ * @param pause returns milliseconds
+ */
+export function usePolled<T>(
+  read: (() => Promise<T | undefined>) | undefined,
+  changes: unknown[],
+  pause: () => number,
+): T | undefined {
+  const [result, setResult] = useState<T>();
+  useEffect(() => {
+    if (!read) return;
+    let isOver = false;
+    let timer: ReturnType<typeof setTimeout>;
+    const poll = async () => {
+      // Ignored: the next call may succeed, and the panel's top says if the object is not up to date.
+      const found = document.hidden ? undefined : await read().catch(() => undefined);
+      if (isOver) return;
+      if (found !== undefined) setResult(found);
+      timer = setTimeout(poll, pause());
+    };
+    void poll();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, changes);
+  return result;
+}
+
 function sorted(objects: Iterable<KubeObject>): KubeObject[] {
   const compare = (a = "", b = "") => a < b ? -1 : a > b ? 1 : 0;
   return [...objects].sort(({ metadata: a }, { metadata: b }) =>

@@ -8,12 +8,13 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
 import { claimStatus, poolStatus, sandboxStatus, type Status, type Tone } from "../summary/status.ts";
-import { type Listed, LISTS, type Route } from "./route.ts";
+import { E2B_CLAIMS, type Projects, useProjects } from "./projects.ts";
+import { KIND_LISTS, type Listed, type Route } from "./route.ts";
 import type { StatusCount } from "./rows.ts";
 import { type Collection, useCollection, type Watched } from "./state.ts";
 
 /** Lists need no managedFields, which are a third of an object. */
-const [SANDBOXES, CLAIMS, POOLS, TEMPLATES] = LISTS.map(({ kind, resource }): Watched => ({
+const [SANDBOXES, CLAIMS, POOLS, TEMPLATES] = KIND_LISTS.map(({ kind, resource }): Watched => ({
   kind,
   resource,
   keep: ({ metadata: { managedFields: _, ...metadata }, ...object }) => ({ ...object, metadata } as KubeObject),
@@ -51,26 +52,35 @@ export interface Watches {
   pools: Collection;
   templates: Collection;
   pods: Collection;
+  projects: Projects;
 }
 
 /** Watches the shown objects, and those that their STATUS depends on: once for the list and the panel. */
 export function useWatches(api: Api, { list: { kind }, namespace: wanted }: Route): Watches {
   const namespace = wanted || undefined;
   const isShown = (...kinds: Listed["kind"][]) => kinds.includes(kind);
+  const isLight = isShown("SandboxTemplate", "Project");
   const isOfPods = isShown("Sandbox", "SandboxClaim");
   return {
-    sandboxes: useCollection(api, isShown("SandboxTemplate") ? undefined : SANDBOXES, namespace),
-    claims: useCollection(api, isShown("SandboxTemplate") ? undefined : CLAIMS, namespace),
+    sandboxes: useCollection(api, isLight ? undefined : SANDBOXES, namespace),
+    claims: useCollection(api, isShown("Project") ? E2B_CLAIMS : isLight ? undefined : CLAIMS, namespace),
     pools: useCollection(api, isShown("SandboxWarmPool") ? POOLS : undefined, namespace),
     templates: useCollection(api, isShown("SandboxTemplate") ? TEMPLATES : undefined, namespace),
     pods: useCollection(api, isOfPods ? PODS : undefined, namespace),
+    projects: useProjects(api, isShown("Project"), wanted),
   };
 }
 
 /** Returns the collection that a list shows. */
 export function shownOf({ kind }: Listed, watches: Watches): Collection {
-  const collections = { Sandbox: "sandboxes", SandboxClaim: "claims", SandboxWarmPool: "pools" } as const;
-  return watches[kind === "SandboxTemplate" ? "templates" : collections[kind]];
+  const collections = {
+    Sandbox: "sandboxes",
+    SandboxClaim: "claims",
+    SandboxWarmPool: "pools",
+    SandboxTemplate: "templates",
+    Project: "projects",
+  } as const;
+  return watches[collections[kind]];
 }
 
 /** A status that was computed before, and what it was computed from. */
@@ -108,7 +118,9 @@ export function useStatusOf(watches: Watches, now: Date): (object: KubeObject) =
     }));
   }, [sandboxes.objects]);
   return (object) => {
-    if (object.kind === "SandboxTemplate" || isStatusAwaited(object.kind, watches)) return undefined;
+    if (["SandboxTemplate", "Namespace"].includes(object.kind) || isStatusAwaited(object.kind, watches)) {
+      return undefined;
+    }
     // These casts are safe: the API server has validated what it stores.
     const sandbox = object.kind === "Sandbox" ? object as Sandbox : byClaim.get(object.metadata.uid ?? "");
     const pod = sandbox && podsByName.get(keyOf(sandbox));

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { addressOf, listRoute, LISTS, routeOf, slugOf } from "../../packages/dashboard/route.ts";
 
 const [sandboxes, claims, pools] = LISTS as [typeof LISTS[0], typeof LISTS[0], typeof LISTS[0]];
+const projects = LISTS.find(({ kind }) => kind === "Project")!;
 
 test.for([
   { hash: "#/sandboxes", want: listRoute(sandboxes) },
@@ -18,6 +19,10 @@ test.for([
       statuses: ["CrashLoopBackOff", "Starting"],
       sort: { column: "pod-ip", isDescending: true },
     },
+  },
+  {
+    hash: "#/projects?namespace=demo&open=demo",
+    want: { ...listRoute(projects, "demo"), open: { namespace: "demo", name: "demo" } },
   },
   { hash: "#/claims?sort=age", want: { ...listRoute(claims), sort: { column: "age", isDescending: false } } },
 ])("$hash is read and written alike", ({ hash, want }) => {

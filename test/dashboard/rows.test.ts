@@ -1,7 +1,7 @@
 /** What the lists of the dashboard show, in which order and how wide. @module */
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { LISTS, type Sort } from "../../packages/dashboard/route.ts";
+import { KIND_LISTS, type Sort } from "../../packages/dashboard/route.ts";
 import {
   countsOf,
   filtered,
@@ -20,11 +20,11 @@ import { endingsOf } from "../../packages/dashboard/selection.tsx";
 import type { Status, Tone } from "../../packages/summary/status.ts";
 
 const NOW = new Date("2026-01-02T00:00:00Z");
-const [SANDBOXES, CLAIMS, POOLS, TEMPLATES] = LISTS as [
-  typeof LISTS[0],
-  typeof LISTS[0],
-  typeof LISTS[0],
-  typeof LISTS[0],
+const [SANDBOXES, CLAIMS, POOLS, TEMPLATES] = KIND_LISTS as [
+  typeof KIND_LISTS[0],
+  typeof KIND_LISTS[0],
+  typeof KIND_LISTS[0],
+  typeof KIND_LISTS[0],
 ];
 const ago = (seconds: number) => new Date(NOW.getTime() - 1000 * seconds).toISOString();
 const DAY = 86_400;

@@ -9,6 +9,7 @@ import { RUNTIME_KEY_SECRET } from "../../api/router/scopedtoken.ts";
 import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { pause } from "../../sdk/runtime/repeat.ts";
 import { ageOf } from "../../summary/age.ts";
+import { COUNTED_CLAIMS, type Quota, quotaUses } from "../../summary/quotas.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { Failure, UsageError } from "../failure.ts";
 import { createApplier, nameOf } from "../install/apply.ts";
@@ -201,15 +202,13 @@ function createList(context: CommandContext): Command {
 }
 
 const NONE = "<none>";
-const COUNTED = "count/sandboxclaims.extensions.agents.x-k8s.io";
 
 /** Returns how many sandboxes a project has, and may have at most; absent: it has no quota. */
 async function usageOf(api: Api, namespace: string): Promise<{ used?: string; hard?: string }> {
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "resourcequotas", namespace }) });
   if (!isOk(answer)) return {};
-  const { items } = answer.body as { items: { status?: Record<"used" | "hard", Record<string, string>> }[] };
-  const status = items.find((item) => item.status?.hard?.[COUNTED] !== undefined)?.status;
-  const [used, hard] = [status?.used?.[COUNTED], status?.hard?.[COUNTED]];
+  const { items } = answer.body as { items: Quota[] };
+  const { used, hard } = quotaUses(items).find(({ resource }) => resource === COUNTED_CLAIMS) ?? {};
   return { ...used === undefined ? {} : { used }, ...hard === undefined ? {} : { hard } };
 }
 

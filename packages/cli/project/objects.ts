@@ -4,6 +4,7 @@ import { ROUTER_NAMESPACE } from "../../api/installation.ts";
 import { LATE_BINDING_ANNOTATION } from "../../api/objects/keys.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { RUNTIME_KEY_SECRET } from "../../api/router/scopedtoken.ts";
+import { COUNTED_CLAIMS } from "../../summary/quotas.ts";
 
 /** What a project is to have. Quantities are those of Kubernetes. */
 export interface ProjectOptions {
@@ -48,7 +49,7 @@ export function projectObjects(options: ProjectOptions): KubeObject[] {
       kind: "ResourceQuota",
       metadata: { name: "hookbox-project", namespace },
       spec: {
-        hard: { "count/sandboxclaims.extensions.agents.x-k8s.io": String(sandboxes) },
+        hard: { [COUNTED_CLAIMS]: String(sandboxes) },
       },
     } as KubeObject,
     {
