@@ -1,6 +1,6 @@
 /**
  * The processes of hookbox, on an API server in memory, after what monitoring has to show: a claim, a wake, a refusal of
- * each kind. Hooks, keeper, binder, router and egress policy are real processes; the text of Metacontroller was recorded. @module
+ * each kind. Hooks, keeper, binder, router, egress policy and the API for E2B's SDKs are real processes; the text of Metacontroller was recorded. @module
  */
 import { Buffer } from "node:buffer";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,6 +8,8 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { freePorts } from "../dev/cluster/ports.ts";
+import { apiKeyOf, keyHash } from "../packages/api/e2b/identity.ts";
+import { KEYS_SECRET, RIGHTS } from "../packages/api/e2b/objects.ts";
 import { DEFAULT_SETTINGS, makeHooks } from "../hooks/all.ts";
 import type { KubeObject } from "../packages/api/objects/objects.ts";
 import { type Answer, type Api, pathOf, type WatchEvent } from "../packages/kube/api.ts";
@@ -52,7 +54,7 @@ const podTemplate = { spec: { containers: [{ name: "main", image: "busybox" }] }
 export async function startMonitored(): Promise<{ targets: Target[]; stopMetacontroller: () => Promise<void> }> {
   const world = await startWorld();
   const { server, put } = world;
-  const [hooks, hookMetrics, keeper, binder, router, routerMetrics, egress] = await freePorts(7);
+  const [hooks, hookMetrics, keeper, binder, router, routerMetrics, egress, e2b, e2bHealth] = await freePorts(9);
   const port = (number = 0) => String(number);
   const local = ["--host", "127.0.0.1"];
   const ports = ["--port", port(hooks), "--metrics-port", port(hookMetrics)];
@@ -81,6 +83,10 @@ export async function startMonitored(): Promise<{ targets: Target[]; stopMetacon
       ...["packages/egress/main.ts", "--kubeconfig", await kubeconfig(), "--namespace", NS, "--port", port(egress)],
       ...["--socket", join(makeTempFolder(), "egress.sock")],
     ], "Starting"),
+    startMain("node", [
+      ...["packages/e2b/main.ts", "--kubeconfig", await kubeconfig(failing(server.connect())), "--port", port(e2b)],
+      ...["--health-port", port(e2bHealth), "--secret-file", secretFile()],
+    ], "Serving"),
   ]);
 
   await put(
@@ -98,6 +104,15 @@ export async function startMonitored(): Promise<{ targets: Target[]; stopMetacon
   await until(() => status("SandboxWarmPool", "python")?.readyReplicas === 4);
   await put(object("SandboxClaim", "session", { warmPoolRef: { name: "python" } }));
   await until(() => isReady(status("SandboxClaim", "session")));
+
+  // One creation, and a list that fails.
+  const [key, unlucky] = [NS, BROKEN].map((namespace) => apiKeyOf(namespace, Buffer.alloc(24)));
+  await put(keySecret(NS, key ?? ""), keySecret(BROKEN, unlucky ?? ""));
+  const askE2B = async (apiKey = "", init: RequestInit = {}) =>
+    (await fetch(`http://127.0.0.1:${e2b}/v2/sandboxes`, { ...init, headers: { "X-API-KEY": apiKey } })).status;
+  await until(async () => await askE2B(key) === 200 && await askE2B(unlucky) === 500);
+  const created = await askE2B(key, { method: "POST", body: '{"templateID":"python"}' });
+  if (created !== 201) throw new Error(`Cannot go on: the API for E2B's SDKs answered ${created}`);
 
   const idle = { annotations: { "router.agents.x-k8s.io/idle-seconds": "1" } };
   await put(object("Sandbox", "idle", { podTemplate }, idle));
@@ -154,6 +169,7 @@ export async function startMonitored(): Promise<{ targets: Target[]; stopMetacon
     { job: "hookbox-keeper", namespace: SYSTEM, port: keeper ?? 0 },
     { job: "hookbox-binder", namespace: SYSTEM, port: binder ?? 0 },
     { job: `${SYSTEM}/hookbox-router`, namespace: "agent-sandbox-system", port: routerMetrics ?? 0 },
+    { job: `${SYSTEM}/hookbox-e2b`, namespace: "agent-sandbox-system", port: e2bHealth ?? 0 },
     { job: `${SYSTEM}/hookbox-egress`, namespace: NS, port: egress ?? 0 },
     { job: `${SYSTEM}/hookbox-metacontroller`, namespace: "metacontroller", port: metacontroller.port },
   ];
@@ -175,7 +191,7 @@ type Loose = KubeObject & Record<string, any>;
 /** An API server in memory on this machine's clock, with nodes; nothing can create the policy of one template. */
 async function startWorld() {
   const clock = createFakeClock(Date.now());
-  const server = await createMemoryServer({ clock, namespaces: [NS, SYSTEM] });
+  const server = await createMemoryServer({ clock, namespaces: [NS, SYSTEM, BROKEN] });
   const { store } = server;
   const ticking = setInterval(() => void clock.advance(Math.max(0, Date.now() - clock.now())), 20);
   onTestFinished(() => clearInterval(ticking));
@@ -200,6 +216,32 @@ async function startWorld() {
       onTestFinished(() => metacontroller.stop());
     },
   };
+}
+
+/** Namespace whose claims nobody can list. */
+const BROKEN = "team-broken";
+
+/** An API server that fails in the namespace `team-broken`. */
+function failing<A extends Api>(api: A): A {
+  const fails = ({ path }: { path: string }) => path.includes(`/namespaces/${BROKEN}/sandboxclaims`);
+  return {
+    ...api,
+    send: async (request) =>
+      fails(request) ? { status: 500, body: { message: "etcd has no leader" } } : await api.send(request),
+  };
+}
+
+function keySecret(namespace: string, key: string): object {
+  const entry = { sha256: keyHash(key), rights: RIGHTS, createdAt: new Date().toISOString() };
+  const data = { main: Buffer.from(JSON.stringify(entry)).toString("base64") };
+  return { apiVersion: "v1", kind: "Secret", metadata: { name: KEYS_SECRET, namespace }, data };
+}
+
+/** Writes a file with the secret of the API for E2B's SDKs; it goes with the test. */
+function secretFile(): string {
+  const file = join(makeTempFolder(), "secret");
+  writeFileSync(file, "0123456789abcdef0123456789abcdef");
+  return file;
 }
 
 /** The API of a router whose Pods are on this machine, and which knows what Ann may do, and of nobody else. */

@@ -1,7 +1,6 @@
 /** The dashboard in a real browser, on an API server in memory. @module */
 import { globSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { build } from "vite";
@@ -14,7 +13,7 @@ import { eventually } from "../eventually.ts";
 import { type FakeApi, refusal } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
-import { makeTempFolder } from "../tempfolder.ts";
+import { makeTempFolder, useHome } from "../tempfolder.ts";
 import { fill } from "./objects.ts";
 import { type Shown, signIn } from "./signin.ts";
 import { FREE_PORTS } from "../runtime/freeports.ts";
@@ -186,10 +185,7 @@ export async function serveInside(
 ): Promise<{ ip: string; root: string }> {
   const root = makeTempFolder();
   for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
-  // The start files of the user who runs the tests may take a minute.
-  const home = process.env["HOME"];
-  process.env["HOME"] = makeTempFolder();
-  onTestFinished(() => void (process.env["HOME"] = home));
+  useHome();
   // The port is the same for all runtimes, so each has an address of its own.
   const ip = `127.${[1, 2, 3].map(() => 1 + Math.floor(Math.random() * 250)).join(".")}`;
   const ports = [...FREE_PORTS, "--rest-port", "8080"];

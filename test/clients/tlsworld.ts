@@ -21,7 +21,7 @@ import { startRuntime } from "../../packages/runtime/start.ts";
 import { SECRET, startE2B } from "../e2b/api.ts";
 import { underRole } from "../rights.ts";
 import { makeWildcard } from "../router/certificate.ts";
-import { makeTempFolder } from "../tempfolder.ts";
+import { makeTempFolder, useHome } from "../tempfolder.ts";
 
 const DOMAIN = "sandboxes.example";
 
@@ -101,9 +101,7 @@ export async function startTLSWorld(): Promise<TLSWorld> {
 /** Starts a runtime at an address of loopback that no other test has, because E2B's ports are always the same. */
 async function startRuntimeAt(home: string): Promise<string> {
   const ip = `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(1, 255)}`;
-  const before = process.env["HOME"];
-  process.env["HOME"] = home;
-  onTestFinished(() => void (process.env["HOME"] = before));
+  useHome(home);
   const args = ["--host", ip, "--port", "0", "--rest-port", "0", "--grpc-port", "0", "--workdir", home];
   const runtime = await startRuntime(readRuntimeOptions([...args, "--shutdown-timeout", "5s"], variable)!, () => {});
   onTestFinished(() => runtime.stop());

@@ -17,10 +17,10 @@ test("monitors and alerts have the labels, the interval and the runbook that val
     "hooks.networkPolicy.metacontrollerLabels.app=m",
   ];
   const objects = byName(
-    await template("--namespace", "mine", ...set(...values, ...elsewhere)),
+    await template("--namespace", "mine", ...set("e2b.enabled=true", ...values, ...elsewhere)),
   );
   const names = ["ServiceMonitor mine/hookbox", "PrometheusRule mine/hookbox"];
-  const monitors = ["router", "metacontroller", "egress"].map((name) => `PodMonitor mine/hookbox-${name}`);
+  const monitors = ["router", "metacontroller", "egress", "e2b"].map((name) => `PodMonitor mine/hookbox-${name}`);
   for (const name of [...names, ...monitors]) {
     expect(objects[name]?.metadata.labels, name).toMatchObject({ release: "prom", team: "a" });
   }
@@ -28,7 +28,7 @@ test("monitors and alerts have the labels, the interval and the runbook that val
     const { endpoints = [], podMetricsEndpoints = [] } = objects[name]?.["spec"];
     return [...endpoints, ...podMetricsEndpoints];
   });
-  expect(endpoints.map(({ interval }: Loose) => interval)).toEqual(Array(5).fill("15s"));
+  expect(endpoints.map(({ interval }: Loose) => interval)).toEqual(Array(6).fill("15s"));
   const rules = objects[names[1]!]?.["spec"].groups.flatMap(({ rules }: Loose) => rules);
   for (const { annotations } of rules) {
     expect(annotations.runbook_url).toMatch(/^https:\/\/docs\.example\/alerts#hookbox/);
@@ -45,6 +45,10 @@ test("monitors and alerts have the labels, the interval and the runbook that val
   expect(without["PodMonitor hookbox-system/hookbox-router"]).toBeUndefined();
   const groups = without["PrometheusRule hookbox-system/hookbox"]?.["spec"].groups.map(({ name }: Loose) => name);
   expect(groups).toEqual(["hookbox"]);
+  const default_ = byName(await template(...set(...values)));
+  expect(default_["PodMonitor hookbox-system/hookbox-e2b"]).toBeUndefined();
+  const groupsByDefault = default_["PrometheusRule hookbox-system/hookbox"]?.["spec"].groups;
+  expect(groupsByDefault.map(({ name }: Loose) => name)).toEqual(["hookbox", "hookbox-router"]);
 });
 
 test("an Ingress and routes of the Gateway API lead to the router's Service where asked, and not without what they need", async () => {

@@ -155,8 +155,9 @@ test("ServiceMonitor, PrometheusRule and dashboard come where asked, the same as
   ) => ["--set", `monitoring.${key}=true`]);
   const text = await run(await shared("bare"), ["kustomize", `${DEPLOY}/monitoring`]);
   const wanted = parseAllDocuments(text).map((document) => document.toJS());
-  const before = new Set((await template()).map(nameOf));
-  const added = (await template(...values)).filter((object) => !before.has(nameOf(object)));
+  const all = ["--set", "e2b.enabled=true"];
+  const before = new Set((await template(...all)).map(nameOf));
+  const added = (await template(...all, ...values)).filter((object) => !before.has(nameOf(object)));
   expect(byName(added.map(plain))).toEqual(byName(wanted.map(plain)));
 });
 

@@ -17,7 +17,9 @@ export async function aProcess(
   const user = `system:serviceaccount:${ns.name}:${name}`;
   const policy = `${id}-${name}`;
   const file = new URL(`../../deploy/${name}/admission.yaml`, import.meta.url);
-  const text = readFileSync(file, "utf8").replaceAll(/system:serviceaccount:[a-z-]+:hookbox-[a-z]+/g, user)
+  // The policy for Sandboxes comes last: once the probe below meets it, the others are in force, too.
+  const documents = readFileSync(file, "utf8").split(/^---$/m).reverse().join("\n---\n");
+  const text = documents.replaceAll(/system:serviceaccount:[a-z-]+:hookbox-[a-z]+/g, user)
     .replaceAll(`ame: hookbox-${name}`, `ame: ${policy}`)
     // Where its Lease is.
     .replaceAll('request.namespace == "hookbox-system"', `request.namespace == "${ns.name}"`);

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { createE2BMetrics } from "../../packages/e2b/metrics.ts";
 import { createEgressMetrics } from "../../packages/egress/metrics.ts";
 import { createKeeperMetrics } from "../../packages/keeper/metrics.ts";
 import { createRegistry } from "../../packages/process/observability.ts";
@@ -60,6 +61,7 @@ const texts = [
     [
       ...[createKeeperMetrics(), createRouterMetrics(), createHookMetrics()],
       createEgressMetrics(createRegistry(false), () => "unknown", () => 0),
+      createE2BMetrics(createRegistry(false)),
     ].map((each) => each.text()),
   ),
   METACONTROLLER_METRICS,
@@ -70,7 +72,7 @@ const served = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/
 test.for(expressions)("$of: $expr", ({ expr }) => {
   const names = [
     ...expr.replaceAll(/by \([^)]*\)/g, "").matchAll(
-      /\b[a-z_]+(?=[{[]| unless | offset |\)| [<>])|\b(?:hookbox|agent)_[a-z_]+/g,
+      /\b[a-z0-9_]+(?=[{[]| unless | offset |\)| [<>])|\b(?:hookbox|agent)_[a-z0-9_]+/g,
     ),
   ];
   const metrics = names.map(([name]) => name.replace(/_bucket$/, "")).filter((name) => /_|^up$/.test(name));
@@ -119,7 +121,13 @@ test("panels do not overlap, and are filtered by namespace and pool where their 
 });
 
 const documents = (path: string) => parseAllDocuments(read(path)).map((document) => document.toJS());
-const monitors: Monitor[] = ["servicemonitor", "podmonitor-router", "podmonitor-metacontroller", "podmonitor-egress"]
+const monitors: Monitor[] = [
+  "servicemonitor",
+  "podmonitor-router",
+  "podmonitor-metacontroller",
+  "podmonitor-egress",
+  "podmonitor-e2b",
+]
   .flatMap((name) => documents(`deploy/monitoring/${name}.yaml`));
 
 test("a stock kube-prometheus-stack selects all of them by the name of its release", () => {
@@ -133,7 +141,7 @@ test("monitors name ports and labels that the Services and Pods of deploy/ have"
   const objects = [...processes, "keeper/keeper", "binder/binder", "router/router"].flatMap((name) =>
     documents(`deploy/${name}.yaml`)
   );
-  const [services, ofRouter, ofMetacontroller, ofEgress] = monitors.map(({ spec }) => spec);
+  const [services, ofRouter, ofMetacontroller, ofEgress, ofE2B] = monitors.map(({ spec }) => spec);
   for (const { kind, metadata, spec } of objects) {
     if (kind !== "Service" || metadata.name === "sandbox-router-svc") continue;
     expect(metadata.labels).toMatchObject(services!.selector.matchLabels!);
@@ -154,4 +162,10 @@ test("monitors name ports and labels that the Services and Pods of deploy/ have"
   const { name, containerPort } = policy.ports.find(({ name }: { name: string }) => name === "metrics");
   expect(ofEgress!.podMetricsEndpoints).toEqual([{ port: name }]);
   expect(policy.args).toContain(`--metrics-port=${containerPort}`);
+  const e2b = documents("deploy/e2b/e2b.yaml").find(({ kind }) => kind === "Deployment").spec.template;
+  expect(e2b.metadata.labels).toMatchObject(ofE2B!.selector.matchLabels!);
+  const [{ args, ports: [, health] }] = e2b.spec.containers;
+  expect(ofE2B!.podMetricsEndpoints).toEqual([{ port: health.name }]);
+  expect(args).toContain(`--health-port=${health.containerPort}`);
+  expect(ofE2B!.namespaceSelector.matchNames).toEqual(["agent-sandbox-system"]);
 });

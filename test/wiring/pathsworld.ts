@@ -1,7 +1,6 @@
 /** Folders, a sandbox that works in them, and paths to try; what `cat` in a command finds there is right. @module */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { onTestFinished } from "vitest";
 import type { Runtime } from "../../packages/runtime/start.ts";
 import { SandboxClient } from "../../packages/sdk/client.ts";
@@ -11,7 +10,7 @@ import type { Setting } from "../cli/fakecontext.ts";
 import { type Agent, makeAgent, type Stage } from "../cli/mcp/stage.ts";
 import { startOpenRuntime } from "../runtime/servers.ts";
 import { POOL } from "../sdk/pool.ts";
-import { makeTempFolder } from "../tempfolder.ts";
+import { makeTempFolder, useHome } from "../tempfolder.ts";
 
 /** What is at a path: the text of a file, `folder`, or why there is nothing to read. */
 export type Found = `text ${string}` | "folder" | "missing" | "refused";
@@ -99,9 +98,7 @@ export async function aWorld(): Promise<World> {
   symlinkSync("../outside/dir", at("work/linkdir"));
   symlinkSync("nowhere", at("work/broken"));
   symlinkSync("loop", at("work/loop"));
-  const former = process.env["HOME"];
-  process.env["HOME"] = at("home");
-  onTestFinished(() => void (process.env["HOME"] = former));
+  useHome(at("home"));
   writeFileSync(at("token"), TOKEN);
   const runtime = await startOpenRuntime(at("work"), "--token-file", at("token"), "--token-scope", "bind");
   const cluster = await createTestCluster({ time: "auto" });

@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { expect, onTestFinished, test } from "vitest";
 import { Filesystem, FileType } from "../../../packages/runtime-api/gen/e2b/filesystem_pb.ts";
-import { makeTempFolder } from "../../tempfolder.ts";
+import { makeTempFolder, useHome } from "../../tempfolder.ts";
 import { startTestRuntime } from "../servers.ts";
 import { clientOf, startSandbox } from "./sandbox.ts";
 
@@ -55,6 +55,7 @@ test("a list keeps links that lead nowhere, and leaves out the levels of file sy
 
 test("a confined runtime serves its root alone", async () => {
   const root = makeTempFolder();
+  useHome();
   const runtime = await startTestRuntime(root);
   onTestFinished(() => runtime.stop());
   const { files, commands } = clientOf(runtime.envdPort);

@@ -1,8 +1,7 @@
 /** A runtime on loopback, and E2B's published client that is connected to its port for E2B. @module */
-import process from "node:process";
 import { Sandbox } from "e2b";
 import { onTestFinished } from "vitest";
-import { makeTempFolder } from "../../tempfolder.ts";
+import { makeTempFolder, useHome } from "../../tempfolder.ts";
 import { startOpenRuntime } from "../servers.ts";
 
 /** The version that the control API reports for this runtime. */
@@ -22,10 +21,7 @@ export function clientOf(port: number | undefined, envdAccessToken?: string): Sa
 
 /** Starts a runtime whose home directory is a new folder. It stops when the test ends. */
 export async function startSandbox(...args: string[]) {
-  const home = makeTempFolder();
-  const before = process.env["HOME"];
-  process.env["HOME"] = home;
-  onTestFinished(() => void (process.env["HOME"] = before));
+  const home = useHome();
   const runtime = await startOpenRuntime(makeTempFolder(), ...args);
   onTestFinished(() => runtime.stop());
   const port = runtime.envdPort ?? 0;
