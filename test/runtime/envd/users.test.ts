@@ -14,7 +14,8 @@ import { allOf, openStream } from "./frames.ts";
 import { clientOf } from "./sandbox.ts";
 
 const DAEMON = { user: "daemon" };
-const ROOT = { user: "root" };
+// Root's own start files run, too, and may take a minute, after which SDKs would give up.
+const ROOT = { user: "root", timeoutMs: 0 };
 
 test("commands run as the chosen user, and are found without naming it", async () => {
   const runtime = await startWithUsers(...NOBODY);
