@@ -54,6 +54,11 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/dashboard.md",
+    has: "--resource-name=hookbox-e2b-keys",
+    why: "project and user are the reader's own; test/browser/projects.test.ts has users with and without this right",
+  },
+  {
+    page: "docs/dashboard.md",
     has: "kubectl -n agent-sandbox-system port-forward",
     why: "runs until it is stopped, and the port may be in use; test/browser/page.test.ts starts a router",
   },
