@@ -119,8 +119,10 @@ const WORKING: Record<string, Case> = {
     await running.kill();
   },
   "commands.connect": async ({ sandbox }) => {
-    const { pid } = await sandbox.commands.run("sleep 0.5; echo late", { background: true });
-    expect((await (await sandbox.commands.connect(pid)).wait()).stdout).toBe("late\n");
+    const { pid } = await sandbox.commands.run("head -1", { background: true, stdin: true });
+    const again = await sandbox.commands.connect(pid);
+    await sandbox.commands.sendStdin(pid, "late\n");
+    expect((await again.wait()).stdout).toBe("late\n");
   },
   "commands.sendStdin": async ({ sandbox }) => {
     const running = await sandbox.commands.run("head -1", { background: true, stdin: true });

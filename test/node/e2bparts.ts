@@ -36,7 +36,7 @@ const commands: Case = async ({ sandbox }) => {
   expect((await command.wait()).stdout).toBe("typed\n");
   const other = await sandbox.commands.run("sleep 600", { background: true });
   expect(await other.kill()).toBe(true);
-  await (await sandbox.commands.run("sleep 0.2", { background: true })).disconnect();
+  await (await sandbox.commands.run("true", { background: true })).disconnect();
 };
 
 const git: Case = async ({ sandbox: { commands, files, git } }) => {

@@ -36,7 +36,9 @@ export async function usePythonMethods(python: string, env: Record<string, strin
     const printed = await ranProgram(python, ["-B", PROGRAM, kind], { env: { ...process.env, ...env } });
     return (JSON.parse(printed) as Outcome[]).map(withDifference);
   };
-  const [sync, asynchronous] = await Promise.all([outcomesOf("sync"), outcomesOf("async")]);
+  // One after the other, because the node has room for few sandboxes.
+  const sync = await outcomesOf("sync");
+  const asynchronous = await outcomesOf("async");
   const has = (outcomes: PythonOutcome[], method: string) => outcomes.some((one) => one.method === method);
   const onlySync = sync.filter(({ method }) => !has(asynchronous, method));
   const onlyAsync = asynchronous.filter(({ method }) => !has(sync, method));
