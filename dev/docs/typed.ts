@@ -55,7 +55,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/dashboard.md",
     has: "--resource-name=hookbox-e2b-keys",
-    why: "project and user are the reader's own; test/browser/projects.test.ts has users with and without this right",
+    why: "project and user are the reader's own; test/integration/userroles.test.ts creates the same role",
   },
   {
     page: "docs/dashboard.md",
