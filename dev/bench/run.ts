@@ -4,6 +4,7 @@
 import { type Usage, withUsage } from "./measure/usage.ts";
 import { combine, costOf } from "./report/rows.ts";
 import type { Result } from "./result.ts";
+import { runE2B } from "./shapes/e2b.ts";
 import { runEpisodes } from "./shapes/episodes.ts";
 import { runClaims, runCommands, runMembers, runSandboxes, runSDK } from "./shapes/workloads.ts";
 import { parametersOf, type RunContext, type Shape, type ShapeResult } from "./shapes/shape.ts";
@@ -12,6 +13,7 @@ import type { Stage } from "./stage/stage.ts";
 const RUNS: Record<Shape["workload"], (context: RunContext, shape: Shape) => Promise<ShapeResult>> = {
   claims: runClaims,
   commands: runCommands,
+  e2b: runE2B,
   episodes: runEpisodes,
   members: runMembers,
   sandboxes: runSandboxes,

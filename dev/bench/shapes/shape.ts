@@ -15,11 +15,13 @@ export interface Shape {
   about: string;
   /**
    * What is measured: `claims` on warm pools, claims with `commands` in their Sandboxes, the same with the `sdk`, whole
-   * `episodes`, `sandboxes` without claim or pool, or the `members` of pools that fill for the first time.
+   * `episodes`, the SDK in turns with that of `e2b`, `sandboxes` without claim or pool, or the `members` of pools that fill for the first time.
    */
-  workload: "claims" | "commands" | "sdk" | "episodes" | "sandboxes" | "members";
+  workload: "claims" | "commands" | "sdk" | "episodes" | "e2b" | "sandboxes" | "members";
   /** What runs episodes: our SDK or the published Python client. */
   client?: "sdk" | "python";
+  /** Of `e2b`: nothing runs in the sandboxes, so that simulated nodes do. */
+  isCreationOnly?: boolean;
   /** Number of objects. For members, it is `pools` × `replicas`. */
   count: number;
   arrivals: Arrivals;
@@ -70,6 +72,8 @@ export interface EpisodeAccess {
   routerUrl: string;
   /** Path of a Python with the published client; undefined: none. */
   python: string | undefined;
+  /** The API for E2B's SDKs, and the router for them; undefined: none. */
+  e2b?: { apiUrl: string; sandboxUrl: string };
 }
 
 export interface RunContext {
@@ -119,8 +123,8 @@ export function varied(shape: Shape, parameter: Sweep["parameter"], value: numbe
 }
 
 /** Returns whether the sandboxes of a shape run hookbox's runtime. */
-export function usesRuntime({ workload }: Shape): boolean {
-  return workload === "sdk" || workload === "episodes";
+export function usesRuntime({ workload, isCreationOnly = false }: Shape): boolean {
+  return workload === "sdk" || workload === "episodes" || (workload === "e2b" && !isCreationOnly);
 }
 
 /** Returns the number of pools. If a shape has more namespaces than pools, it has one pool in each namespace. */

@@ -19,6 +19,8 @@ const EPISODES = {
   replicas: 30,
   arrivals: { kind: "burst", clients: 30 },
 } as const;
+/** Half of the sandboxes by our SDK, half by E2B's. */
+const E2B = { ...ONE, workload: "e2b", count: 40, replicas: 20 } as const;
 const COMMANDS = { ...ONE, workload: "commands", count: 20, replicas: 20 } as const;
 /** Gives the same arrivals in every run. */
 const SEED = 20_260_101;
@@ -209,6 +211,28 @@ export const SHAPES: readonly Shape[] = [
     name: "episodes-python",
     about: "the same with the published Python client",
     client: "python",
+  },
+  {
+    ...E2B,
+    name: "e2b-sequential",
+    about: "E2B's SDK and ours in turns: create, first command, kill; one after the other",
+    arrivals: { kind: "burst", clients: 1 },
+  },
+  {
+    ...E2B,
+    name: "e2b-burst",
+    about: "E2B's SDK and ours in turns: 20 creations at once, a first command in each",
+    count: 120,
+    arrivals: { kind: "burst", clients: 20 },
+  },
+  {
+    ...E2B,
+    name: "e2b-creations",
+    about: "E2B's SDK and ours in turns: 100 creations at once, on simulated nodes",
+    count: 600,
+    replicas: 100,
+    arrivals: { kind: "burst", clients: 100 },
+    isCreationOnly: true,
   },
   {
     ...CLAIMS,

@@ -15,6 +15,7 @@ import { prepareAudit } from "../measure/requests.ts";
 import type { Watched } from "../measure/usage.ts";
 import { type Profiler, startProfiler } from "../measure/profiles.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
+import { startE2B, writeSecret } from "./e2b.ts";
 import type { EpisodeAccess } from "../shapes/shape.ts";
 
 const ROUTER = fileURLToPath(new URL("../../../packages/router/main.ts", import.meta.url));
@@ -52,6 +53,8 @@ interface LocalOptions {
   runtime: boolean;
   /** Whether to run this checkout's router, in front of any implementation. */
   router: boolean;
+  /** Whether to run this checkout's API for E2B's SDKs, too. It needs the router. */
+  e2b: boolean;
   /** Path of a Python with the published client; undefined: none. */
   python: string | undefined;
   /** The number of Pods that the simulated nodes must have room for. */
@@ -100,7 +103,9 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       signal,
       profiler,
     });
-    const routerUrl = options.router ? await startRouter(cluster, folder, started, signal) : undefined;
+    const secretFile = options.e2b ? writeSecret(folder) : undefined;
+    const routerUrl = options.router ? await startRouter(cluster, folder, started, signal, secretFile) : undefined;
+    const apiUrl = secretFile && await startE2B(cluster, folder, secretFile, started, signal);
     progress(`${metacontroller ?? "no Metacontroller"}, ${nodes} nodes`);
     return {
       api,
@@ -115,7 +120,12 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       ...(metacontroller === undefined ? {} : { metacontroller }),
       ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
       ...(options.runtime ? { sdk: new SandboxClient({ kubeconfig: cluster.kubeconfig }) } : {}),
-      ...(routerUrl === undefined ? {} : { access: accessOf(cluster, routerUrl, options.python) }),
+      ...(routerUrl === undefined ? {} : {
+        access: {
+          ...accessOf(cluster, routerUrl, options.python),
+          ...apiUrl === undefined ? {} : { e2b: { apiUrl, sandboxUrl: routerUrl } },
+        },
+      }),
       ...(profiler ? { profile: () => profiler.take(cluster) } : {}),
       close,
     };
@@ -131,6 +141,7 @@ async function startRouter(
   folder: string,
   started: ProcessRecord[],
   signal: AbortSignal,
+  secretFile?: string,
 ): Promise<string> {
   const [port, side] = await freePorts(2);
   const args = ["--kubeconfig", kubeconfig, "--port", `${port}`, "--authz-mode", "allow-all"];
@@ -138,7 +149,7 @@ async function startRouter(
   const record = startProcess({
     name: "router",
     command: process.execPath,
-    args: [ROUTER, ...args, ...probes],
+    args: [ROUTER, ...args, ...probes, ...secretFile === undefined ? [] : ["--e2b-secret-file", secretFile]],
     logFile: join(folder, "logs", "router.log"),
   });
   started.push(record);
