@@ -64,7 +64,7 @@ export function expectReplacement(
   choice: Extract<Choice, { kind: "member" }>,
 ): ((entry: QueuedClaim) => Promise<void>) | undefined {
   const { namespace = "", name, uid = "" } = choice.pool.metadata;
-  if (isCrowded(binder)) return undefined;
+  if (isCrowded(binder, choice.pool)) return undefined;
   const { replacing, refills } = binder;
   replacing.set(uid, (replacing.get(uid) ?? 0) + 1);
   return async (entry) => {
@@ -96,7 +96,7 @@ async function replace(
     policyProblem(policy, binder.templateNetworkPolicy, template) !== undefined ||
     pool.metadata.deletionTimestamp !== undefined
   ) return;
-  if (isCrowded(binder)) return;
+  if (isCrowded(binder, pool)) return;
   if (members.counts().all + (replacing.get(uid) ?? 0) > pool.spec.replicas) return;
   try {
     const body = replacementOf(sandbox, pool, template);
@@ -110,11 +110,14 @@ async function replace(
 }
 
 /**
- * Returns whether claims wait that may be served. Serving one costs as much as a replacement, and goes first. Claims that
- * wait for a member of an empty pool do not count: they need the replacement.
+ * Returns whether claims wait that can be served: in the queue of any pool, or those of this pool while it has Ready
+ * members. Serving one costs as much as a replacement, and goes first. Claims of an empty pool need the replacement.
  */
-function isCrowded({ queue }: Binder): boolean {
-  return queue.pending() > 0;
+function isCrowded({ queue, index, clock }: Binder, { metadata: { namespace = "", name } }: SandboxWarmPool): boolean {
+  if (queue.pending() > 0) return true;
+  const now = clock.now();
+  const isWaitedFor = queue.find(namespace, name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
+  return isWaitedFor && index.snapshot(namespace, name).members.counts().ready > 0;
 }
 
 /** Returns the state of a pool that decides whether it needs a notification; undefined if the pool is gone. */
