@@ -196,9 +196,9 @@ export function createSandboxes(
       for await (const { items } of pagesOf<object>(api, path, { labelSelector: `${E2B_LABEL}=true` })) {
         all.push(...items.flatMap((item) => sandboxOf(item) ?? []));
       }
-      // One that is starting has no state: its client does not know its ID yet.
+      // One that is starting has no state: its client does not know its ID yet. One that runs may not be Ready for a moment.
       const usable = all.filter((sandbox) =>
-        (sandbox.isReady || sandbox.state === "paused") && !isOver(sandbox, now())
+        (sandbox.sandboxName !== undefined || sandbox.state === "paused") && !isOver(sandbox, now())
       );
       const { page, hasMore } = pageOf(usable.filter((sandbox) => isWanted(sandbox, query)), query);
       return { page, hasMore, running: usable.filter(({ state }) => state === "running").length };
