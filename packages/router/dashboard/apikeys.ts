@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { keyEntriesOf, KEYS_SECRET, type ShownKey } from "../../api/e2b/objects.ts";
+import { readJson } from "../../api/objects/json.ts";
 import type { Incoming } from "../../kube/transport.ts";
 import { createByteBuffer } from "../../process/bytebuffer.ts";
 import type { Refusal } from "../refusal.ts";
@@ -38,7 +39,7 @@ export async function shownKeys({ status, chunks }: Passed): Promise<Passed | Re
     if (body.size() + chunk.byteLength > MOST_BYTES) return TOO_LONG;
     body.add(chunk);
   }
-  const { data: secret } = secretSchema.safeParse(parsed(body.takeText()));
+  const { data: secret } = secretSchema.safeParse(readJson(body.takeText()));
   if (status !== 200 || !secret) return UNREADABLE;
   const keys = keyEntriesOf(secret.data).map(([name, entry]): ShownKey => {
     if (!entry) return { name };
@@ -52,12 +53,4 @@ type Passed = Pick<Incoming, "status" | "chunks">;
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
