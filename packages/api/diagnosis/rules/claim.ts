@@ -181,14 +181,19 @@ function unbound({ facts, claim, at, isBound, now }: ClaimScene): Cause | undefi
 /** The claim's own condition says so, whether or not a binder is running. */
 function nameTakenAsSaid(scene: ClaimScene): Cause | undefined {
   const condition = findCondition(scene.claim.status?.conditions, "Ready");
-  return isNameTaken(condition?.message ?? "") ? nameTaken(scene, 0) : undefined;
+  return isNameTaken(condition?.message ?? "") ? takenName(scene) : undefined;
 }
 
-function nameTaken(scene: ClaimScene, patience = BINDING_SECONDS): Cause | undefined {
-  const { facts: { sandbox }, claim, at, now } = scene;
+/** The claim's condition does not say so yet, although a binder had the time. */
+function nameTaken(scene: ClaimScene): Cause | undefined {
+  const age = secondsSince(scene.claim.metadata.creationTimestamp, scene.now);
+  return age < BINDING_SECONDS ? undefined : takenName(scene);
+}
+
+function takenName(scene: ClaimScene): Cause | undefined {
+  const { facts: { sandbox }, claim, at } = scene;
   const { creationTimestamp: since } = claim.metadata;
   if (!sandbox || sandbox.metadata.name !== at.name || isMadeFor(sandbox, claim)) return undefined;
-  if (secondsSince(since, now) < patience) return undefined;
   const object = refOf("Sandbox", sandbox.metadata);
   const owner = controllerOf(sandbox.metadata);
   const whose = owner ? `${owner.kind} "${owner.name}" controls it` : "nobody controls it";
@@ -246,7 +251,7 @@ const RULES = [
   ofUnreadSandbox,
   nameTakenAsSaid,
   unbound,
-  (scene: ClaimScene) => nameTaken(scene),
+  nameTaken,
   unserved,
   failing,
 ];
