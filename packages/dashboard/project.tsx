@@ -1,4 +1,5 @@
 /** The panel of a project of E2B's clients: its sandboxes, quota, API keys and pools. It never shows a key's value. @module */
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { ALIASES_ANNOTATION, KEYS_SECRET, type ShownKey } from "../api/e2b/objects.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
@@ -95,6 +96,17 @@ function Sandboxes({ name, claims, namespace, now }: SandboxesProps) {
   );
 }
 
+function Table({ head, children }: { head: string[]; children: ComponentChildren }) {
+  return (
+    <table class="plain">
+      <thead>
+        <tr>{head.map((text) => <th key={text} scope="col">{text}</th>)}</tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  );
+}
+
 function Quotas({ quotas }: { quotas: Read<QuotaUse[]> }) {
   return (
     <section aria-label="Quota">
@@ -104,24 +116,15 @@ function Quotas({ quotas }: { quotas: Read<QuotaUse[]> }) {
         : quotas.found.length === 0
         ? <p>No quota limits this project.</p>
         : (
-          <table class="plain">
-            <thead>
-              <tr>
-                <th scope="col">Resource</th>
-                <th scope="col">Used</th>
-                <th scope="col">Allowed</th>
+          <Table head={["Resource", "Used", "Allowed"]}>
+            {quotas.found.map(({ resource, used, hard }) => (
+              <tr key={resource}>
+                <td title={resource}>{resource === COUNTED_CLAIMS ? "sandboxes" : resource}</td>
+                <td>{used ?? "not counted yet"}</td>
+                <td>{hard}</td>
               </tr>
-            </thead>
-            <tbody>
-              {quotas.found.map(({ resource, used, hard }) => (
-                <tr key={resource}>
-                  <td title={resource}>{resource === COUNTED_CLAIMS ? "sandboxes" : resource}</td>
-                  <td>{used ?? "not counted yet"}</td>
-                  <td>{hard}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         )}
     </section>
   );
@@ -136,17 +139,9 @@ function Keys({ name, keys, now }: { name: string; keys: Read<ShownKey[]>; now: 
         : keys.found.length === 0
         ? <p>There are no API keys.</p>
         : (
-          <table class="plain">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Rights</th>
-                <th scope="col">Created</th>
-                <th scope="col">Last used</th>
-              </tr>
-            </thead>
-            <tbody>{keys.found.map((key) => <KeyRow key={key.name} shown={key} now={now} />)}</tbody>
-          </table>
+          <Table head={["Name", "Rights", "Created", "Last used"]}>
+            {keys.found.map((key) => <KeyRow key={key.name} shown={key} now={now} />)}
+          </Table>
         )}
       <p>
         <WithCommands text={`To create a key: hookbox project key create ${name} NAME`} />
