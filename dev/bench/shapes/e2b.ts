@@ -3,13 +3,14 @@
  * the one, then the pool fills, then a batch by the other. @module
  */
 import { Sandbox } from "e2b";
+import { RIGHTS } from "../../../packages/api/e2b/objects.ts";
+import { createKey } from "../../../packages/cli/project/keys.ts";
 import type { SandboxClient } from "../../../packages/sdk/client.ts";
 import { sendAll } from "../load/requests.ts";
 import { percentile, type Sample } from "../result.ts";
-import { createKey } from "../stage/e2b.ts";
 import { leftoverFaults } from "./checks.ts";
 import { fillPools, poolOf, untilFull } from "./prepare.ts";
-import { type RunContext, type Shape, type ShapeResult } from "./shape.ts";
+import { type RunContext, type Shape, type ShapeResult, usesRuntime } from "./shape.ts";
 import { figuresOf } from "./workloads.ts";
 
 /** A sandbox of either SDK. */
@@ -23,23 +24,23 @@ const CLIENTS = ["sdk", "e2b"] as const;
 
 /**
  * Runs a shape. A sample is the time of E2B's SDK, from the call of `create` to the end of the first command, or to that
- * of `create` if the nodes run no containers. The figures have both SDKs' and their ratio.
+ * of `create` if the shape has no commands. The figures have both SDKs' and their ratio.
  */
 export async function runE2B(context: RunContext, shape: Shape): Promise<ShapeResult> {
-  const { access, api, progress, command } = context;
+  const { access, api, progress } = context;
   if (!access?.e2b || shape.arrivals.kind !== "burst") {
     throw new Error("Cannot use E2B's SDK: this stage has no such API");
   }
   const pools = await fillPools(context, shape);
   const { namespace, name: pool } = poolOf(shape, 0);
-  const options = { ...access.e2b, apiKey: await createKey(api, namespace) };
+  const options = { ...access.e2b, apiKey: await createKey(api, namespace, "bench", RIGHTS, new Date()) };
   await untilAdmitted(options);
   const make = {
     sdk: () => bySDK(access.sdk, pool, namespace),
     e2b: () => byE2B(pool, options),
   };
   const { clients } = shape.arrivals;
-  const hasCommand = command !== undefined;
+  const hasCommand = usesRuntime(shape);
   const violations: string[] = [];
   const times = { sdk: [] as number[], e2b: [] as number[] };
   const samples: Sample[] = [];

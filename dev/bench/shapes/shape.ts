@@ -15,7 +15,8 @@ export interface Shape {
   about: string;
   /**
    * What is measured: `claims` on warm pools, claims with `commands` in their Sandboxes, the same with the `sdk`, whole
-   * `episodes`, the SDK in turns with that of `e2b`, `sandboxes` without claim or pool, or the `members` of pools that fill for the first time.
+   * `episodes`, the SDK in turns with that of `e2b`, `sandboxes` without claim or pool, or the `members` of pools that fill
+   * for the first time.
    */
   workload: "claims" | "commands" | "sdk" | "episodes" | "e2b" | "sandboxes" | "members";
   /** What runs episodes: our SDK or the published Python client. */
