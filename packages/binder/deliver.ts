@@ -4,7 +4,7 @@
  * checked that the claim's author may read them: the binder cannot find out who the author is. @module
  */
 import { Buffer } from "node:buffer";
-import { lateContents, lateVariables, type SecretValue } from "../api/claims/latebinding.ts";
+import { lateContents, lateVariables, needsDelivery, type SecretValue } from "../api/claims/latebinding.ts";
 import { deliveryFailed } from "../api/claims/problem.ts";
 import { contentsProblem } from "../api/claims/request.ts";
 import { hasExpired } from "../api/expiry.ts";
@@ -45,6 +45,8 @@ export function deliverIfDue(binder: Binder, entry: QueuedClaim, stands: Standin
   const bound = isBound ? binder.index.controlled(entry).find(claim.status?.sandbox?.name) : undefined;
   const sandbox = stands.is === "assigned" ? stands.assigned : bound;
   if (!sandbox?.bindsLate || hasExpired(claim, serverNow(binder))) return true;
+  // A member waits for nothing. Later starts of its Pod do, so it gets the empty delivery, but its claim need not wait.
+  if (!isBound && !sandbox.isCold && !needsDelivery(claim)) return true;
   const { start } = sandbox;
   if (start !== undefined && start === delivery.done) return true;
   if (start !== undefined && isDue(delivery, start)) {

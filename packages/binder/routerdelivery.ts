@@ -65,6 +65,9 @@ export function createRouterDelivery(
       await answer.body?.cancel();
     };
     if (how === "first") return await send("POST", { env, ...others });
+    if (Object.keys(env).length + others.files.length === 0 && others.start === undefined) {
+      return await send("PATCH", { env });
+    }
     const found = await ask("GET");
     // 404: nothing is bound, or no runtime answers, which the next request finds out.
     if (!found.ok && found.status !== 404) throw await failureOf(found);

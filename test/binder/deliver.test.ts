@@ -68,11 +68,19 @@ test("a member is replaced after the delivery, as the start of its Pod would del
   expect([world.shown(), posts()]).toEqual([{ c: "warm-1" }, 1]);
 });
 
-test("a claim without variables gets a delivery too, as its runtime waits for one", async () => {
-  const delivered = await begin([1]);
+test("a claim without variables does not wait for its delivery, which later starts of the Pod wait for", async () => {
+  let isDown = true;
+  const delivered = await begin([1], () => isDown ? new DeliveryRefused("no") : undefined);
   await world.claim("c");
-  await world.clock.advance(0);
-  expect([world.shown(), delivered]).toEqual([{ c: "warm-1" }, [["warm-1", {}, "first"]]]);
+  await world.clock.advance(60_000);
+  expect([world.shown(), world.ready()["c"], delivered]).toEqual([
+    { c: "warm-1" },
+    expect.stringMatching(/^True /),
+    [],
+  ]);
+  isDown = false;
+  await world.clock.advance(60_000);
+  expect([world.shares(), delivered]).toEqual([{ c: ["warm-1"] }, [["warm-1", {}, "again"]]]);
 });
 
 test.for<[string, object, object]>([
@@ -244,7 +252,7 @@ test.for<[string, { metadata?: object; spec?: object }]>([
   const delivered = await begin([1], undefined, allowed);
   await world.claim("c");
   await world.clock.advance(0);
-  expect(delivered).toEqual([["warm-1", {}, "first"]]);
+  expect(delivered).toEqual([["warm-1", {}, "again"]]);
   const [{ metadata, spec, ...rest } = { metadata: {}, spec: {} }] = world.claims();
   await world.store.put(
     { ...rest, metadata: { ...metadata, ...over.metadata }, spec: { ...spec, ...over.spec } } as never,
@@ -255,12 +263,7 @@ test.for<[string, { metadata?: object; spec?: object }]>([
 });
 
 test.for<[string, string, ApiFault, string]>([
-  [
-    "its author was not checked",
-    "A=keys/api",
-    answering(undefined),
-    "admission policy hookbox-claim-secrets is missing",
-  ],
+  ["its author was not checked", "A=keys/api", answering(undefined), "policy hookbox-claim-secrets is missing"],
   ["the check only warns", "A=keys/api", answering(3600, 200, "Warn"), "lacks Deny"],
   ["it is older than the check", "A=keys/api", answering(5), "create it again"],
   ["the key does not exist", "A=keys/none", answering(3600), "Secret keys has no key none"],

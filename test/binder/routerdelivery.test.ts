@@ -49,7 +49,7 @@ test.for<[string, RequestListener]>([
 ])("a runtime that %s goes on when there are no variables of the claim", async ([, runtime]) => {
   const { asked, deliver } = await start(runtime);
   await deliver(SANDBOX, of({}), "again");
-  expect(asked).toEqual([["GET", undefined], ["PATCH", { env: {} }]]);
+  expect(asked).toEqual([["PATCH", { env: {} }]]);
 });
 
 test("the first delivery replaces everything", async () => {
