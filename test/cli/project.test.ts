@@ -1,6 +1,7 @@
 /** `hookbox project`: what it creates, what it stores of keys, and what it refuses. @module */
 import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { keyHash, namespaceOfKey } from "../../packages/api/e2b/identity.ts";
 import type { Answer, Api } from "../../packages/kube/api.ts";
 import { run } from "./fakecontext.ts";
@@ -100,6 +101,22 @@ test("create prints a key, stores only its hash, and brings what a project needs
   ]);
 });
 
+test.for<[string, object]>([
+  ["--root", { hostUsers: false }],
+  ["--root --host-users", { hostUsers: undefined }],
+])("with %s, clients may choose root, and run programs as the user otherwise", async ([args, users]) => {
+  const { stdout } = await run(`project create demo --image hookbox-agent:local --dry-run ${args}`);
+  const template = parseAllDocuments(stdout).map((document) => document.toJS()).find(({ kind }) =>
+    kind === "SandboxTemplate"
+  );
+  const { hostUsers, containers: [{ args: given, securityContext }] } = template.spec.podTemplate.spec;
+  expect({ hostUsers }).toEqual(users);
+  expect({ given, securityContext }).toEqual({
+    given: ["--token-scope", "bind", "--workdir", "/home/user", "--user", "user", "--allow-users", "root"],
+    securityContext: { runAsUser: 0 },
+  });
+});
+
 test("create again changes no key and shows none", async () => {
   const { api } = await created();
   const before = JSON.stringify([api.stored.get(KEYS), api.stored.get(KEYS.replace("e2b-keys", "runtime-key"))]);
@@ -123,6 +140,7 @@ test.for([
   ["create demo --no-pool --sandboxes 0", "--sandboxes"],
   ["create demo --no-pool --memory much", 'Cannot use --memory "much"'],
   ["create demo --no-pool --key a/b", 'Cannot use "a/b" as the name of an API key'],
+  ["create demo --no-pool --host-users", "Cannot use --host-users without --root"],
   ["key create demo ci --rights write", 'Cannot use --rights "write"'],
 ])("%s is refused before anything is sent", async ([args, message]) => {
   const api = anAPI();

@@ -12,6 +12,7 @@ import { E2B, pythonWith } from "../clients/python.ts";
 import { eventually } from "../eventually.ts";
 import { until } from "../integration/kubectl.ts";
 import { fetchFrom } from "../router/client.ts";
+import { ACCOUNT_MOUNTS, ACCOUNT_VOLUME, ACCOUNTS } from "./accounts.ts";
 import { runCommands } from "./e2bcli.ts";
 import { useMethods } from "./e2bmethods.ts";
 import { usePythonMethods } from "./e2bpython.ts";
@@ -23,7 +24,7 @@ const DOMAIN = "sandboxes.example";
 const PROJECTS = ["e2b-one", "e2b-two"] as const;
 
 /** For use in `describe`, on an installation whose node has the runtime's image. */
-export function testE2B({ cluster, json, kubectl }: Installed): void {
+export function testE2B({ cluster, json, kubectl, apply }: Installed): void {
   const keys: Record<string, string> = {};
   let urls: { apiUrl: string; sandboxUrl: string };
   /** Ends with the test, even if that fails: the node has room for few. */
@@ -169,6 +170,35 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
     const host = sandbox.getHost(49_983);
     expect((await ask(host, `${url.pathname}${url.search}`)).text).toBe("signed");
     expect((await ask(host, `${url.pathname}${url.search.replace("signed+file", "other")}`)).status).toBe(401);
+    await sandbox.kill();
+  });
+
+  test("in a project with --root, clients choose the user root, and are user otherwise", async () => {
+    const project = "e2b-root";
+    const args = ["--cpu", "500m", "--memory", "512Mi", "--size", "0", "--storage", "64Mi", "--root", "--host-users"];
+    const apiKey = (await hookbox("project", "create", project, "--image", RUNTIME_IMAGE, ...args)).trim();
+    onTestFinished(async () => void await kubectl("delete", "namespace", project, "--wait=false"));
+    await apply(JSON.stringify({ ...ACCOUNTS, metadata: { ...ACCOUNTS.metadata, namespace: project } }));
+    const pod = "/spec/podTemplate/spec";
+    const added = [
+      { op: "add", path: `${pod}/volumes/-`, value: ACCOUNT_VOLUME },
+      ...ACCOUNT_MOUNTS.map((value) => ({ op: "add", path: `${pod}/containers/0/volumeMounts/-`, value })),
+    ];
+    const patch = (name: string, changes: object[]) =>
+      kubectl("-n", project, "patch", name, "--type=json", "-p", JSON.stringify(changes));
+    await patch("sandboxtemplate/base", added);
+    await patch("sandboxwarmpool/base", [{ op: "replace", path: "/spec/replicas", value: 1 }]);
+    await until(
+      () => json("-n", project, "get", "sandboxwarmpool", "base"),
+      ({ status }) => status?.readyReplicas === 1,
+    );
+    const sandbox = await create({ ...urls, apiKey });
+    expect((await sandbox.commands.run("id -un; echo > by-command")).stdout).toBe("user\n");
+    expect((await sandbox.commands.run("id -un", { user: "root" })).stdout).toBe("root\n");
+    await sandbox.files.write("/etc/of-root", "x", { user: "root" });
+    const owners = await sandbox.commands.run("stat -c %U by-command /etc/of-root");
+    expect(owners.stdout).toBe("user\nroot\n");
+    await expect(sandbox.files.write("/etc/of-root", "y")).rejects.toThrow("permission denied");
     await sandbox.kill();
   });
 

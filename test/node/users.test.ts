@@ -5,10 +5,8 @@ import { supportsUserNamespaces } from "../../dev/cluster/machine.ts";
 import { AuthorizationError, SandboxClient } from "../../packages/sdk/mod.ts";
 import { makeNamespace, sleeper } from "../integration/namespace.ts";
 import { hasRealNode, suite } from "../integration/suite.ts";
+import { ACCOUNT_MOUNTS, ACCOUNT_VOLUME, ACCOUNTS } from "./accounts.ts";
 import { needsRuntime, SERVING } from "./runtimepods.ts";
-
-const PASSWD = "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/workspace:/bin/sh\nother:x:1001:1001::/tmp:/bin/sh\n";
-const GROUP = "root:x:0:\nuser:x:1000:\nextra:x:2000:user\n";
 
 /** Both, if this machine's runc can give a Pod users of its own. */
 const HOST_USERS = supportsUserNamespaces() ? [true, false] : [true];
@@ -18,14 +16,8 @@ describe.runIf(hasRealNode)("a sandbox whose container starts as root", () => {
 
   test.for(HOST_USERS)("runs calls as the user that they choose, with hostUsers: %s", async (hostUsers) => {
     const ns = await makeNamespace();
-    await ns.apply({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: "accounts" },
-      data: { passwd: PASSWD, group: GROUP },
-    });
+    await ns.apply(ACCOUNTS);
     const [container] = SERVING.containers;
-    const mounts = ["passwd", "group"].map((name) => ({ name: "accounts", mountPath: `/etc/${name}`, subPath: name }));
     const capabilities = { drop: ["ALL"], add: ["SETUID", "SETGID"] };
     const spec = {
       hostUsers,
@@ -33,9 +25,9 @@ describe.runIf(hasRealNode)("a sandbox whose container starts as root", () => {
         ...container,
         args: ["--user", "user", "--allow-users", "root"],
         securityContext: { runAsUser: 0, allowPrivilegeEscalation: false, capabilities },
-        volumeMounts: mounts,
+        volumeMounts: ACCOUNT_MOUNTS,
       }],
-      volumes: [{ name: "accounts", configMap: { name: "accounts" } }],
+      volumes: [ACCOUNT_VOLUME],
     };
     await ns.apply(sleeper("users", {}, spec));
     const sandbox = await new SandboxClient({ kubeconfig: suite.kubeconfig, namespace: ns.name }).connect("users");

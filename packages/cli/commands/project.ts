@@ -45,6 +45,8 @@ interface CreateProjectOptions {
   cpu: string;
   memory: string;
   storage?: string;
+  root?: boolean;
+  hostUsers?: boolean;
   key: string;
   systemNamespace: string;
   dryRun?: boolean;
@@ -58,6 +60,8 @@ function createCreate(context: CommandContext): Command {
     .option("--no-pool", "create no pool and no template: you create your own")
     .option("--size <n>", "sandboxes of the pool that wait for clients", "2")
     .option("--storage <size>", "volume for the home directory, so that sandboxes can be paused, such as 2Gi")
+    .option("--root", 'let clients choose the user "root"; the nodes need user namespaces')
+    .option("--host-users", "with --root: use no user namespaces, so root of a sandbox is root of its node")
     .option("--sandboxes <n>", "most sandboxes at a time", "20")
     .option("--cpu <quantity>", "CPUs of a sandbox", "1")
     .option("--memory <quantity>", "memory of a sandbox", "1Gi")
@@ -71,6 +75,7 @@ function createCreate(context: CommandContext): Command {
       if (options.pool && options.image === undefined) {
         throw new UsageError("Cannot create a pool without an image: add --image, or --no-pool");
       }
+      if (options.hostUsers && !options.root) throw new UsageError("Cannot use --host-users without --root");
       for (const option of ["cpu", "memory", "storage"] as const) checkQuantity(`--${option}`, options[option]);
       const objects = projectObjects({
         ...options,
@@ -79,6 +84,7 @@ function createCreate(context: CommandContext): Command {
         sandboxes: wholeNumber("--sandboxes", options.sandboxes, 1),
         poolSize: wholeNumber("--size", options.size, 0),
         storage: options.storage,
+        root: options.root ? options.hostUsers ? "host" : "namespaced" : undefined,
       });
       if (options.dryRun) {
         for (const object of objects) context.stdout.write(`---\n${await serialize(object, "yaml")}`);

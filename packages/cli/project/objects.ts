@@ -22,6 +22,8 @@ export interface ProjectOptions {
   poolSize: number;
   /** Size of a volume for the home directory, so that sandboxes can be paused. Undefined: no volume. */
   storage: string | undefined;
+  /** Whether clients may choose the user root: in a user namespace of the Pod, or as root of the node. */
+  root: "namespaced" | "host" | undefined;
 }
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
@@ -82,7 +84,8 @@ function binding(role: string, namespace: string, account: { name: string; names
   } as KubeObject;
 }
 
-function poolObjects({ name: namespace, cpu, memory, poolSize, storage }: ProjectOptions, image: string): KubeObject[] {
+function poolObjects(options: ProjectOptions, image: string): KubeObject[] {
+  const { name: namespace, cpu, memory, poolSize, storage, root } = options;
   const podUID = { name: "HOOKBOX_POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } };
   const claimUID = {
     name: "HOOKBOX_CLAIM_UID",
@@ -108,6 +111,7 @@ function poolObjects({ name: namespace, cpu, memory, poolSize, storage }: Projec
           automountServiceAccountToken: false,
           enableServiceLinks: false,
           terminationGracePeriodSeconds: 1,
+          ...root === "namespaced" ? { hostUsers: false } : {},
           ...storage === undefined ? {} : { securityContext: { fsGroup: 1000 } },
           initContainers: [{
             name: "token",
@@ -119,7 +123,14 @@ function poolObjects({ name: namespace, cpu, memory, poolSize, storage }: Projec
           containers: [{
             name: "main",
             image,
-            args: ["--token-scope", "bind", "--workdir", HOME],
+            args: [
+              "--token-scope",
+              "bind",
+              "--workdir",
+              HOME,
+              ...root ? ["--user", "user", "--allow-users", "root"] : [],
+            ],
+            ...root ? { securityContext: { runAsUser: 0 } } : {},
             // Relative paths of E2B's clients start here, and the volume is here.
             env: [podUID, claimUID, { name: "HOME", value: HOME }],
             readinessProbe: { httpGet: { path: "/", port: 8888 }, periodSeconds: 1 },
