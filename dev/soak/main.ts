@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: runs the random tests and the endurance tests at full length. `npm run soak -- flakes` runs the ordinary
- * tests many times under CPU load. All other arguments go to vitest. @module
+ * tests many times under CPU load. `npm run soak -- e2b-latest` runs those of E2B's SDKs with the newest versions. All other arguments go to vitest. @module
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,6 +13,9 @@ const [first, ...rest] = process.argv.slice(2);
 if (first === "flakes") {
   const { findFlakes } = await import("./flakes.ts");
   process.exitCode = await findFlakes(rest, ROOT);
+} else if (first === "e2b-latest") {
+  const { tryLatest } = await import("./e2blatest.ts");
+  process.exitCode = await tryLatest(rest, ROOT);
 } else {
   const env = { ...process.env, HOOKBOX_TEST_SOAK: "1" };
   const args = ["run", ...process.argv.slice(2)];
