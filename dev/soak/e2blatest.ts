@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -48,7 +48,10 @@ export async function tryLatest(args: string[], root: string): Promise<number> {
     return 0;
   }
   const progress = (line: string) => void process.stdout.write(`e2b-latest: ${line}\n`);
-  const copy = join(mkdtempSync(join(tmpdir(), "hookbox-e2b-latest-")), "hookbox");
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-e2b-latest-"));
+  // Some tests run as other users, who must be able to read the modules.
+  chmodSync(folder, 0o755);
+  const copy = join(folder, "hookbox");
   const run = async (program: string, ...rest: string[]) => await promisify(execFile)(program, rest, { cwd: copy });
   progress(`copying the last commit to ${copy}, and installing the newest versions …`);
   await promisify(execFile)("git", ["clone", "--quiet", root, copy]);
