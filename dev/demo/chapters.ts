@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CLIENT_CHAPTERS } from "./clientchapters.ts";
+import { E2B_CHAPTER } from "./e2bchapter.ts";
 import { type Chapter, READY, type Story, SUSPENDED } from "./stage.ts";
 import { elapsed, held, note, output, same, typed } from "./terminal.ts";
 
@@ -24,6 +25,7 @@ export const CHAPTERS: Chapter[] = [
   { title: "A claim on an empty pool", play: emptyPool },
   { title: "A claim expires", play: expireClaim },
   ...CLIENT_CHAPTERS,
+  E2B_CHAPTER,
 ];
 
 /** Two edits: one adds a label to every Pod, the other declares it for the guard. `after` replaces the line `before`. */

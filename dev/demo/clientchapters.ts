@@ -2,14 +2,11 @@
  * The chapters of the demo about clients of sandboxes: requests through the router, the command `hookbox`, and its SDK.
  * @module
  */
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
-import { promisify } from "node:util";
 import { shellWord } from "../../packages/api/shellwords.ts";
 import { SandboxClient } from "../../packages/sdk/client.ts";
-import { type Chapter, needing, READY, ROOT, type Story, SUSPENDED } from "./stage.ts";
+import { type Chapter, hookbox, needing, READY, ROOT, type Story, SUSPENDED } from "./stage.ts";
 import { elapsed, held, note, output, typed } from "./terminal.ts";
 
 const WHY_SUSPENDED = ".metadata.annotations.router\\.agents\\.x-k8s\\.io/suspended";
@@ -95,20 +92,20 @@ async function byCommand(story: Story): Promise<void> {
   const { shell } = story;
   await applyExample(story, "examples/python.yaml");
   await shell.until("sandboxwarmpool/python", READY, (status) => status === "True");
-  await hookbox(story, "create", "--pool", "python", "--name", "mine");
-  const printed = await hookbox(story, "exec", "mine", "--", "python3", "-c", "print(6 * 7)");
+  await hookbox(story, ["create", "--pool", "python", "--name", "mine"]);
+  const printed = await hookbox(story, ["exec", "mine", "--", "python3", "-c", "print(6 * 7)"]);
   if (printed.trim() !== "42") throw new Error(`The command printed "${printed}"`);
-  await hookbox(story, "cp", "README.md", "mine:docs/readme.md");
-  await hookbox(story, "ls", "mine:docs");
-  await hookbox(story, "get", "sandboxes");
-  await hookbox(story, "rm", "mine");
+  await hookbox(story, ["cp", "README.md", "mine:docs/readme.md"]);
+  await hookbox(story, ["ls", "mine:docs"]);
+  await hookbox(story, ["get", "sandboxes"]);
+  await hookbox(story, ["rm", "mine"]);
 }
 
 async function why(story: Story): Promise<void> {
   const { shell } = story;
   await shell.pipe(BROKEN, "apply", "-f", "-");
   await shell.until("sandboxclaim/broken", READY, (status) => status === "False");
-  const explanation = await hookbox(story, "why", "claim/broken");
+  const explanation = await hookbox(story, ["why", "claim/broken"]);
   if (!explanation.includes("missing-pool")) throw new Error("The explanation does not name the missing pool");
   await shell.run("delete", "sandboxclaim", "broken");
 }
@@ -139,14 +136,4 @@ async function applyExample({ stage, shell }: Story, file: string): Promise<void
   if (image === RUNTIME) return void await shell.show("apply", "-f", file);
   const text = readFileSync(join(ROOT, file), "utf8").replaceAll(RUNTIME, image);
   await shell.apply(text, `sed 's|${RUNTIME}|${image}|' ${file}`);
-}
-
-/** Shows a hookbox command, runs it, and shows its output. @throws {Error} if it fails */
-async function hookbox({ stage }: Story, ...args: string[]): Promise<string> {
-  typed(`hookbox ${args.map(shellWord).join(" ")}`);
-  const where = Object.entries(stage.where).flatMap(([name, value]) => [`--${name}`, value]);
-  const command = [join(ROOT, "packages/cli/main.ts"), ...where, ...args];
-  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
-  if (stdout !== "") output(stdout);
-  return stdout;
 }

@@ -146,6 +146,8 @@ async function stageOn(
       ...plan.creates.length > 0 || await hasRouter(api) ? {} : {
         router: "This chapter needs the router, which this installation of hookbox lacks.",
       },
+      e2b: "This chapter needs a namespace more, so only the demo without --context plays it. For your own cluster, " +
+        "see docs/howto/e2b.md.",
     },
     leave: ({ keep }) => leave({ api, ledger, parts, options, keep, loader }),
   };

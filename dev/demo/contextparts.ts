@@ -114,6 +114,7 @@ export function contextParts(around: Surroundings): ContextParts {
       forward = opened.child;
       return { url: opened.url, headers: { authorization }, curl: '-H "Authorization: Bearer $TOKEN"' };
     },
+    e2b: () => Promise.reject(new Error("The demo does not serve E2B's SDKs on this cluster")),
     runtimeImage: () => runtime ??= runtimeOf(around),
     keepLogs: () => Promise.resolve(),
     localProcesses: () => [],

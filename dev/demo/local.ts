@@ -2,6 +2,7 @@
  * Opens the demo's stage on a cluster of its own, and runs hookbox there: installed in the cluster, or as processes on
  * this machine if nodes run no containers. @module
  */
+import { randomBytes } from "node:crypto";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -111,6 +112,7 @@ function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): Parts {
     },
     running: () => Promise.resolve(new Map([...running].map(([name, { pid }]) => [name, String(pid)]))),
     router: () => Promise.reject(new Error("There is no router: no node runs a container to which it could connect")),
+    e2b: () => Promise.reject(new Error("E2B's SDKs have no use here: no node runs a container")),
     runtimeImage: () => Promise.reject(new Error("There is no image of the runtime: no node runs a container")),
     keepLogs: () => Promise.resolve(),
     localProcesses: () => [...running.values()],
@@ -179,6 +181,23 @@ function installation(cluster: Cluster, shell: Shell, signal: AbortSignal): Part
         url: `http://${address.trim()}:8080`,
         headers: { authorization },
         curl: '-H "Authorization: Bearer $TOKEN"',
+      };
+    },
+    async e2b() {
+      const create = [...ROUTERS, "create", "secret", "generic", "hookbox-e2b"];
+      typed(`kubectl ${create.join(" ")} --from-literal=secret=$(openssl rand -hex 32)`);
+      output(await shell.run(...create, `--from-literal=secret=${randomBytes(32).toString("hex")}`));
+      await shell.show("apply", "-k", "deploy/e2b");
+      note("The router would find the new Secret within two minutes. Restarted, it has it at once:");
+      await shell.show(...ROUTERS, "rollout", "restart", "deployment/sandbox-router");
+      for (const deployment of ["deployment/sandbox-router", "deployment/hookbox-e2b"]) {
+        await shell.show(...ROUTERS, "rollout", "status", deployment, "--timeout=180s");
+      }
+      const addressOf = async (service: string) =>
+        (await shell.show(...ROUTERS, "get", "service", service, "-o", "jsonpath={.spec.clusterIP}")).trim();
+      return {
+        apiUrl: `http://${await addressOf("hookbox-e2b")}:3000`,
+        sandboxUrl: `http://${await addressOf("sandbox-router-svc")}:8080`,
       };
     },
     async runtimeImage() {

@@ -2,13 +2,17 @@
  * Defines what the chapters of the demo share: the cluster, hookbox in it, wherever it runs, and what cannot be shown
  * there. @module
  */
+import { execFile } from "node:child_process";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { note, type Shell } from "./terminal.ts";
+import { promisify } from "node:util";
+import { shellWord } from "../../packages/api/shellwords.ts";
+import { note, output, type Shell, typed } from "./terminal.ts";
 import type { ProcessRecord } from "../cluster/processes.ts";
 
 /** What a chapter may need that not every cluster has. */
-export type Need = "containers" | "runtime" | "router";
+export type Need = "containers" | "runtime" | "router" | "e2b";
 
 /** The cluster and hookbox, and how to end them. */
 export interface Stage {
@@ -60,6 +64,27 @@ export const COPY = join(ROOT, ".hookbox/demo");
 /** The folder for the logs of all processes. */
 export const LOGS = join(ROOT, ".hookbox/demo-logs");
 
+/**
+ * Shows a hookbox command, runs it, and shows its output.
+ *
+ * @param around returns what a person would type around the command; its output is then not shown
+ * @throws {Error} if it fails
+ */
+export async function hookbox(
+  { stage }: Pick<Story, "stage">,
+  args: string[],
+  around?: (command: string) => string,
+): Promise<string> {
+  const line = `hookbox ${args.map(shellWord).join(" ")}`;
+  typed(around?.(line) ?? line);
+  const where = Object.entries(stage.where).flatMap(([name, value]) => [`--${name}`, value]);
+  const command = [join(ROOT, "packages/cli/main.ts"), ...where, ...args];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
+  const shown = around ? stderr : stdout;
+  if (shown !== "") output(shown);
+  return stdout;
+}
+
 /** The URL and the headers for requests to sandboxes. */
 interface RouterPlace {
   url: string;
@@ -84,6 +109,8 @@ export interface Parts {
   running(): Promise<Map<string, string>>;
   /** Shows how to use the router. @throws {Error} if no router runs */
   router(): Promise<RouterPlace>;
+  /** Serves E2B's SDKs, and shows how. Resolves with their URLs. @throws {Error} if this cluster cannot */
+  e2b(): Promise<{ apiUrl: string; sandboxUrl: string }>;
   /** Makes the image of the runtime available to Pods, once. @returns its name */
   runtimeImage(): Promise<string>;
   /** Saves logs that would disappear with the cluster. */
