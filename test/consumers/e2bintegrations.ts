@@ -78,6 +78,15 @@ const INTEGRATIONS: Integration[] = [
     reaches: ["headers"],
     note: "With deepagents 0.6.12 and e2b 2.63.0.",
   },
+  {
+    client: "harbor[e2b]",
+    version: "0.26.0",
+    program: "e2bharbor.py",
+    requirements: "harbor",
+    reaches: ["headers"],
+    note: "Name a template: `--ek prebuilt_template_id=NAME`. Otherwise Harbor builds one, which is refused. The " +
+      "project needs `--root`, and the image the `workdir` of the task.",
+  },
 ];
 
 const WAYS: Record<Reach, string> = {
