@@ -103,7 +103,7 @@ export async function startReplicas(size: number): Promise<Replicas> {
   const pods = createServer(({ url, socket }, answer) => {
     if (url === "/stream") return void answer.write(socket.localAddress);
     answer.end(socket.localAddress);
-  }).listen(0);
+  }).listen(0, "0.0.0.0");
   await once(pods, "listening");
   ends.push(() => {
     pods.closeAllConnections();
@@ -113,7 +113,8 @@ export async function startReplicas(size: number): Promise<Replicas> {
   const project = await makeNamespace(cluster, () => {});
   const apiKey = apiKeyOf(project.name, randomBytes(24));
   const held = aSimulatedTemplate("held");
-  held.spec.podTemplate.spec.nodeSelector[RELEASED] = "true";
+  const { spec: podSpec } = held.spec.podTemplate;
+  podSpec.nodeSelector = { ...podSpec.nodeSelector, [RELEASED]: "true" };
   await project.apply(keysSecret(apiKey), aSimulatedTemplate("base"), aPool("base", size), held);
   await untilFull(project, "base");
   return {
