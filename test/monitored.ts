@@ -8,8 +8,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { freePorts } from "../dev/cluster/ports.ts";
-import { apiKeyOf, keyHash } from "../packages/api/e2b/identity.ts";
-import { KEYS_SECRET, RIGHTS } from "../packages/api/e2b/objects.ts";
+import { apiKeyOf } from "../packages/api/e2b/identity.ts";
 import { DEFAULT_SETTINGS, makeHooks } from "../hooks/all.ts";
 import type { KubeObject } from "../packages/api/objects/objects.ts";
 import { type Answer, type Api, pathOf, type WatchEvent } from "../packages/kube/api.ts";
@@ -20,6 +19,7 @@ import { startPods } from "../packages/testing/pods.ts";
 import { createMemoryServer } from "../packages/testing/server.ts";
 import type { HookCalls } from "../packages/webhook/hook.ts";
 import { faulty, nothing } from "./deploys/faulty.ts";
+import { keysSecret } from "./e2b/keyssecret.ts";
 import { until } from "./eventually.ts";
 import { serveApi } from "./kube/servedapi.ts";
 import { startMain } from "./mainprocess.ts";
@@ -107,7 +107,8 @@ export async function startMonitored(): Promise<{ targets: Target[]; stopMetacon
 
   // One creation, and a list that fails.
   const [key, unlucky] = [NS, BROKEN].map((namespace) => apiKeyOf(namespace, Buffer.alloc(24)));
-  await put(keySecret(NS, key ?? ""), keySecret(BROKEN, unlucky ?? ""));
+  const secretOf = (namespace: string, apiKey = "") => keysSecret(namespace, { main: { apiKey } });
+  await put(secretOf(NS, key), secretOf(BROKEN, unlucky));
   const askE2B = async (apiKey = "", init: RequestInit = {}) =>
     (await fetch(`http://127.0.0.1:${e2b}/v2/sandboxes`, { ...init, headers: { "X-API-KEY": apiKey } })).status;
   await until(async () => await askE2B(key) === 200 && await askE2B(unlucky) === 500);
@@ -229,12 +230,6 @@ function failing<A extends Api>(api: A): A {
     send: async (request) =>
       fails(request) ? { status: 500, body: { message: "etcd has no leader" } } : await api.send(request),
   };
-}
-
-function keySecret(namespace: string, key: string): object {
-  const entry = { sha256: keyHash(key), rights: RIGHTS, createdAt: new Date().toISOString() };
-  const data = { main: Buffer.from(JSON.stringify(entry)).toString("base64") };
-  return { apiVersion: "v1", kind: "Secret", metadata: { name: KEYS_SECRET, namespace }, data };
 }
 
 /** Writes a file with the secret of the API for E2B's SDKs; it goes with the test. */

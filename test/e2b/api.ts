@@ -1,8 +1,8 @@
 /** A server of E2B's API on a cluster in memory, with a project, its keys and a pool. @module */
 import { Buffer } from "node:buffer";
 import { onTestFinished } from "vitest";
-import { apiKeyOf, keyHash } from "../../packages/api/e2b/identity.ts";
-import { ALIASES_ANNOTATION, KEYS_SECRET, type Right, RIGHTS } from "../../packages/api/e2b/objects.ts";
+import { apiKeyOf } from "../../packages/api/e2b/identity.ts";
+import { ALIASES_ANNOTATION, type Right, RIGHTS } from "../../packages/api/e2b/objects.ts";
 import { createApp } from "../../packages/e2b/app.ts";
 import { createFollowing } from "../../packages/e2b/following.ts";
 import { createInside } from "../../packages/e2b/inside.ts";
@@ -17,6 +17,7 @@ import { serve } from "../../packages/process/serve.ts";
 import { createTestCluster, type TestCluster, type TestClusterOptions } from "../../packages/testing/mod.ts";
 import { underRole } from "../rights.ts";
 import { eventually } from "../eventually.ts";
+import { keysSecret } from "./keyssecret.ts";
 
 /** The secret of the server. */
 export const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
@@ -32,14 +33,11 @@ export async function putKeys(
   namespace: string,
   rights: Record<string, readonly Right[]> = { main: RIGHTS },
 ): Promise<void> {
-  const data = Object.fromEntries(
-    Object.entries(rights).map(([name, allowed]) => {
-      const entry = { sha256: keyHash(aKey(namespace, name)), rights: allowed, createdAt: "2026-01-01T00:00:00Z" };
-      return [name, Buffer.from(JSON.stringify(entry)).toString("base64")];
-    }),
-  );
+  const keys = Object.entries(rights).map((
+    [name, allowed],
+  ) => [name, { apiKey: aKey(namespace, name), rights: allowed }]);
   const path = `/api/v1/namespaces/${namespace}/secrets`;
-  const body = { apiVersion: "v1", kind: "Secret", metadata: { name: KEYS_SECRET, namespace }, data };
+  const body = keysSecret(namespace, Object.fromEntries(keys));
   await api.send({ method: "POST", path, body });
 }
 

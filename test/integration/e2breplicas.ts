@@ -2,7 +2,6 @@
  * Two servers of E2B's API and two routers, each a process that can be killed, on a cluster of its own. Its Pods are
  * simulated and have addresses of this machine, so that a server of the test answers for all of them. @module
  */
-import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,9 +14,9 @@ import { startCluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
-import { apiKeyOf, keyHash } from "../../packages/api/e2b/identity.ts";
-import { KEYS_SECRET, RIGHTS } from "../../packages/api/e2b/objects.ts";
+import { apiKeyOf } from "../../packages/api/e2b/identity.ts";
 import { renderManifests } from "../../packages/manifests/render.ts";
+import { keysSecret } from "../e2b/keyssecret.ts";
 import { run, until } from "./kubectl.ts";
 import { makeNamespace, type Namespace } from "./namespace.ts";
 import { aPool, aSimulatedTemplate, untilFull } from "./pools.ts";
@@ -115,7 +114,12 @@ export async function startReplicas(size: number): Promise<Replicas> {
   const held = aSimulatedTemplate("held");
   const { spec: podSpec } = held.spec.podTemplate;
   podSpec.nodeSelector = { ...podSpec.nodeSelector, [RELEASED]: "true" };
-  await project.apply(keysSecret(apiKey), aSimulatedTemplate("base"), aPool("base", size), held);
+  await project.apply(
+    keysSecret(project.name, { main: { apiKey } }),
+    aSimulatedTemplate("base"),
+    aPool("base", size),
+    held,
+  );
   await untilFull(project, "base");
   return {
     apis: [await api(0), await api(1)],
@@ -133,12 +137,6 @@ export async function startReplicas(size: number): Promise<Replicas> {
       for (const end of ends.toReversed()) await end();
     },
   };
-}
-
-function keysSecret(apiKey: string): object {
-  const entry = { sha256: keyHash(apiKey), rights: RIGHTS, createdAt: new Date().toISOString() };
-  const data = { main: Buffer.from(JSON.stringify(entry)).toString("base64") };
-  return { apiVersion: "v1", kind: "Secret", metadata: { name: KEYS_SECRET }, data };
 }
 
 async function isUp(url: string): Promise<boolean> {
