@@ -15,6 +15,9 @@ const texts = z.record(z.string(), z.string()).refine((map) => Buffer.byteLength
 });
 const variables = texts.refine((map) => Object.keys(map).every((name) => /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)), {
   message: "has a name that is not a name of a variable",
+}).refine((map) => Object.values(map).every((value) => !value.includes("\0")), {
+  // No process can have it: runtimes refuse it, and members of the pool would be discarded.
+  message: "has a value with a NUL byte",
 });
 
 /** Body of a creation. */
