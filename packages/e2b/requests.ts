@@ -31,7 +31,7 @@ export const createSchema = z.strictObject({
   network: networkSchema.nullish(),
   autoPause: z.boolean().nullish(),
   autoPauseMemory: z.boolean().nullish(),
-  autoResume: z.object({ enabled: z.boolean().nullish() }).nullish(),
+  autoResume: z.strictObject({ enabled: z.boolean().nullish() }).nullish(),
   volumeMounts: z.array(z.unknown()).max(0, "is not supported: put volumes into the template").nullish(),
   mcp: z.null({ error: "is not supported: hookbox has its own MCP server" }).optional(),
   iam: z.null({ error: "is not supported" }).optional(),

@@ -235,6 +235,7 @@ describe("a creation", () => {
     [{ templateID: "base", surprise: 1 }, 400, /surprise is not supported/],
     [{ templateID: "base", envVars: { "a=b": "" } }, 400, /envVars has a name/],
     [{ templateID: "base", envVars: { A: "a\0b" } }, 400, /envVars has a value with a NUL byte/],
+    [{ templateID: "base", autoResume: { enabled: true, surprise: 1 } }, 400, /autoResume\.surprise is not supported/],
   ])("%j is refused with %i", async (body, status, message) => {
     const { apiUrl, options, cluster } = await startE2B();
     const answer = await fetch(`${apiUrl}/v2/sandboxes`, {
