@@ -261,12 +261,14 @@ function answer(c: Context, { status, message, errorCode }: Problem): Response {
 }
 
 const MOST_LINES = 1000;
+/** The last instant that a date can have, in milliseconds since the epoch. */
+const LAST_MS = 8.64e15;
 
 /** Reads from when (milliseconds since the epoch) and how many lines a client wants. */
 function logQuery(c: Context, from: "start" | "cursor"): [since: number, limit: number] {
   const read = (name: string, otherwise: number) => {
     const number = Number(c.req.query(name) || otherwise);
-    if (!Number.isInteger(number) || number < 0) {
+    if (!Number.isInteger(number) || number < 0 || number > LAST_MS) {
       throw new Problem(400, `Parameter ${name} is not valid: a number is needed`);
     }
     return number;

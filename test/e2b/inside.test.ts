@@ -2,10 +2,12 @@
 import { Buffer } from "node:buffer";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Sandbox } from "e2b";
 import { expect, onTestFinished, test } from "vitest";
 import type { E2BSandbox } from "../../packages/e2b/claim.ts";
 import { createInside } from "../../packages/e2b/inside.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
+import { startE2B } from "./api.ts";
 
 const METRICS = {
   ...{ ts: 1_800_000_000, cpu_count: 1, cpu_used_pct: 2, mem_used: 3, mem_total: 4, disk_used: 5, disk_total: 6 },
@@ -41,4 +43,16 @@ test("metrics are those of the sandbox; redirects, long answers and impossible t
   expect((await metricsFrom((response) => response.end(good + " ".repeat(1 << 20)))).metrics).toEqual([]);
   const late = JSON.stringify({ ...METRICS, ts: 1e300 });
   expect((await metricsFrom((response) => response.end(late))).metrics).toEqual([]);
+});
+
+test("a log since a time that no date can have is refused by the name of the parameter", async () => {
+  const { apiUrl, options } = await startE2B();
+  const { sandboxId } = await Sandbox.create("base", options);
+  const ask = async (path: string) => {
+    const answer = await fetch(`${apiUrl}${path}`, { headers: { "X-API-KEY": options.apiKey } });
+    return { status: answer.status, body: await answer.json() };
+  };
+  const refusal = (name: string) => ({ code: 400, message: expect.stringContaining(`Parameter ${name} is not valid`) });
+  expect(await ask(`/sandboxes/${sandboxId}/logs?start=9e15`)).toEqual({ status: 400, body: refusal("start") });
+  expect(await ask(`/v2/sandboxes/${sandboxId}/logs?cursor=9e15`)).toEqual({ status: 400, body: refusal("cursor") });
 });
