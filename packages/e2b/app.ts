@@ -146,6 +146,14 @@ export function createApp(
     });
   }
 
+  const refuse = (method: string, path: string, what: string) =>
+    app.on(method, [path, `${path}/*`], (c) => {
+      caller(c, "read");
+      throw new Problem(501, `${what} not supported by hookbox: docs/e2b.md lists what is`);
+    });
+  // Not in UNSERVED: the next route would take it.
+  refuse("GET", "/sandboxes/metrics", "Metrics of several sandboxes are");
+
   app.get("/sandboxes/:id", async (c) => {
     const { namespace, rights } = caller(c, "read");
     const sandbox = await sandboxes.get(namespace, idOf(c));
@@ -222,12 +230,7 @@ export function createApp(
     if (!template) throw new Problem(404, `Template "${alias}" was not found`);
     return c.json({ templateID: template.id, public: false });
   });
-  for (const [method, path, what] of UNSERVED) {
-    app.on(method, [path, `${path}/*`], (c) => {
-      caller(c, "read");
-      throw new Problem(501, `${what} not supported by hookbox: docs/e2b.md lists what is`);
-    });
-  }
+  for (const each of UNSERVED) refuse(...each);
 
   app.notFound((c) => answer(c, new Problem(404, `There is no ${c.req.method} ${c.req.path}`)));
   app.onError((error, c) => {

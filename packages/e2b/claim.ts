@@ -92,15 +92,19 @@ export function isOver({ facts, state, endAt }: E2BSandbox, now: number): boolea
   return facts.onTimeout === "kill" && state === "running" && Date.parse(endAt) <= now;
 }
 
-/** Returns a merge patch after which the sandbox runs until a time. @param end in milliseconds since the epoch */
-export function runningUntil({ facts }: Pick<E2BSandbox, "facts">, end: number): { metadata: object; spec?: object } {
+/**
+ * Returns a merge patch after which the sandbox runs until a time. It names the version: a client may have paused the
+ * sandbox, or extended its time.
+ *
+ * @param end in milliseconds since the epoch
+ */
+export function runningUntil({ facts, version }: Pick<E2BSandbox, "facts" | "version">, end: number): object {
   const at = rfc3339(new Date(end));
-  if (facts.onTimeout === "pause") {
-    return { metadata: { annotations: { [PAUSED_AT_ANNOTATION]: null, [END_AT_ANNOTATION]: at } } };
-  }
+  const pauses = facts.onTimeout === "pause";
+  const annotations = { [PAUSED_AT_ANNOTATION]: null, ...pauses ? { [END_AT_ANNOTATION]: at } : {} };
   return {
-    metadata: { annotations: { [PAUSED_AT_ANNOTATION]: null } },
-    spec: { lifecycle: { shutdownTime: at, shutdownPolicy: "Delete" } },
+    metadata: { resourceVersion: version, annotations },
+    ...pauses ? {} : { spec: { lifecycle: { shutdownTime: at, shutdownPolicy: "Delete" } } },
   };
 }
 

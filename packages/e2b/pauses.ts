@@ -104,12 +104,7 @@ function createPauses(api: Api): Reconciler<Watched> {
     const { metadata, spec } = own;
     if (spec.operatingMode === "Suspended") return;
     if (metadata.annotations?.[PAUSED_AT_ANNOTATION] !== pausedAt) return await suspendPaused(api, sandbox, pausedAt);
-    const { metadata: changed, ...rest } = runningUntil(
-      sandbox,
-      now + Math.max(facts.timeout, LEAST_RESUMED_S) * 1000,
-    );
-    // With the version: a client may have paused it again since, and must not lose its files at the new end.
-    await change(sandbox, { metadata: { resourceVersion: sandbox.version, ...changed }, ...rest });
+    await change(sandbox, runningUntil(sandbox, now + Math.max(facts.timeout, LEAST_RESUMED_S) * 1000));
   };
   return {
     name: "e2b pauses",

@@ -117,20 +117,28 @@ export function createSandboxes(
     await untilReady(api, { kind: "SandboxClaim", namespace, name: id }, { readyTimeoutMs: READY_MS, diagnose });
   }
 
-  async function pause(namespace: string, id: string): Promise<void> {
+  /**
+   * Finds a sandbox and changes it. Starts again if somebody else changes it in between: the decision is about its state.
+   */
+  async function decided<T>(namespace: string, id: string, decide: (found: E2BSandbox) => Promise<T>): Promise<T> {
     for (let tries = 1;; tries++) {
-      const found = await find(namespace, id);
-      if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused already`);
-      checkFiles(found.facts);
       try {
-        // If this process ends between the two writes, pauses.ts makes the second.
-        const pausedAt = new Date(now()).toISOString();
-        await change(found, pausedSince(found, pausedAt));
-        return await suspendPaused(api, found, pausedAt);
+        return await decide(await find(namespace, id));
       } catch (error) {
         if (!(error instanceof ConflictError) || tries === TRIES) throw error;
       }
     }
+  }
+
+  async function pause(namespace: string, id: string): Promise<void> {
+    await decided(namespace, id, async (found) => {
+      if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused already`);
+      checkFiles(found.facts);
+      // If this process ends between the two writes, pauses.ts makes the second.
+      const pausedAt = new Date(now()).toISOString();
+      await change(found, pausedSince(found, pausedAt));
+      await suspendPaused(api, found, pausedAt);
+    });
   }
 
   async function kill(found: E2BSandbox): Promise<void> {
@@ -204,26 +212,30 @@ export function createSandboxes(
       return { page, hasMore, running: usable.filter(({ state }) => state === "running").length };
     },
     async connect(namespace, id, timeout) {
-      const found = await find(namespace, id);
-      const isResumed = found.state === "paused";
-      const end = now() + Math.max(Math.min(timeout, LONGEST_S) * 1000, isResumed ? LEAST_RESUMED_MS : 0);
-      // The end is set before the sandbox runs: if this process ends in between, it does not run for ever.
-      if (isResumed || end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
+      const { found, isResumed } = await decided(namespace, id, async (found) => {
+        const isResumed = found.state === "paused";
+        const end = now() + Math.max(Math.min(timeout, LONGEST_S) * 1000, isResumed ? LEAST_RESUMED_MS : 0);
+        // The end is set before the sandbox runs: if this process ends in between, it does not run for ever.
+        if (isResumed || end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
+        return { found, isResumed };
+      });
       if (isResumed) await resume(found);
       else if (!found.isReady) await client.connect(found.id, { namespace, readyTimeoutMs: READY_MS });
       return { sandbox: await find(namespace, id), isResumed };
     },
     async setTimeout(namespace, id, timeout) {
-      const found = await find(namespace, id);
-      if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused: connect resumes it`);
-      if (timeout > 0) await change(found, runningUntil(found, now() + Math.min(timeout, LONGEST_S) * 1000));
-      else if (found.facts.onTimeout === "pause") await pause(namespace, id);
-      else await kill(found);
+      await decided(namespace, id, async (found) => {
+        if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused: connect resumes it`);
+        if (timeout > 0) await change(found, runningUntil(found, now() + Math.min(timeout, LONGEST_S) * 1000));
+        else if (found.facts.onTimeout === "pause") await pause(namespace, id);
+        else await kill(found);
+      });
     },
     async extend(namespace, id, timeout) {
-      const found = await find(namespace, id);
-      const end = now() + Math.min(timeout, LONGEST_S) * 1000;
-      if (found.state === "running" && end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
+      await decided(namespace, id, async (found) => {
+        const end = now() + Math.min(timeout, LONGEST_S) * 1000;
+        if (found.state === "running" && end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
+      });
     },
     pause,
     async setNetwork(namespace, id, { allow_internet_access, ...body }) {

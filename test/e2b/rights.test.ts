@@ -78,7 +78,7 @@ const ROWS: Row[] = [
     other: [404, { code: 404, message: 'Template "team-a/base" was not found' }],
   },
   ...[
-    ...["POST /sandboxes/:id/fork", "POST /sandboxes/:id/snapshots", "GET /snapshots"],
+    ...["POST /sandboxes/:id/fork", "POST /sandboxes/:id/snapshots", "GET /snapshots", "GET /sandboxes/metrics"],
     ...["POST /templates/tags", "DELETE /templates/tags", "GET /templates/:id/tags", "DELETE /templates/:id"],
     ...["POST /v3/templates", "POST /v2/templates", "POST /templates", "PATCH /v2/templates/:id"],
     ...["GET /templates/:id/builds", "GET /templates/:id/files"],
