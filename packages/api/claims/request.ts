@@ -87,6 +87,7 @@ type Variable = ClaimEnvironmentVariable;
  * | Disallowed | any | EnvVarsInjectionRejected |
  * | others | its container is not in the template | ReconcilerError |
  * | others | its container has the key of the namespace's runtimes | EnvVarsInjectionRejected, hookbox's own rule |
+ * | others | its value has a NUL byte: no process can have it | EnvVarsInjectionRejected, hookbox's own rule |
  * | Allowed | its container has `envFrom`, so that it might override a variable unnoticed | EnvVarsInjectionRejected |
  * | Allowed | the container already has it | ReconcilerError |
  * | Allowed | the claim sets it twice in one container | ReconcilerError, with hookbox's own message |
@@ -163,7 +164,7 @@ export function withEnvironment(podSpec: V1PodSpec, env: readonly Variable[]): V
 }
 
 function variableProblem(
-  { name, containerName }: Variable,
+  { name, value, containerName }: Variable,
   policy: Policy,
   target: Target | undefined,
   added: Map<Target, Set<string>>,
@@ -173,6 +174,8 @@ function variableProblem(
   }
   const key = keyProblem(target);
   if (key) return key;
+  // Runtimes refuse it, and members of the pool would be discarded.
+  if (value.includes("\0")) return environmentRejected(`the value of environment variable "${name}" has a NUL byte`);
   const { container, names } = target;
   if (policy === "Overrides") return undefined;
   if ((container.envFrom ?? []).length > 0) {

@@ -44,6 +44,10 @@ const cases = [
   ]],
   ["Allowed", "two of one name, in two containers", [b(), b("side")], undefined],
   ["Allowed", "an empty container's name: the first container's", [{ ...b(), containerName: "" }], undefined],
+  ["Overrides", "one with a NUL byte", [{ name: "A", value: "a\0b" }], [
+    "EnvVarsInjectionRejected",
+    'the value of environment variable "A" has a NUL byte',
+  ]],
   ["Overrides", "two of one name", [b(), b()], undefined],
   ["Overrides", "one that is there", [{ name: "A", value: "1" }], undefined],
   ["Overrides", "one of a container with envFrom", [b("mapped")], undefined],
