@@ -101,21 +101,22 @@ test("create prints a key, stores only its hash, and brings what a project needs
   ]);
 });
 
-test.for<[string, object]>([
-  ["--root", { hostUsers: false }],
-  ["--root --host-users", { hostUsers: undefined }],
-])("with %s, clients may choose root, and run programs as the user otherwise", async ([args, users]) => {
-  const { stdout } = await run(`project create demo --image hookbox-agent:local --dry-run ${args}`);
-  const template = parseAllDocuments(stdout).map((document) => document.toJS()).find(({ kind }) =>
-    kind === "SandboxTemplate"
-  );
-  const { hostUsers, containers: [{ args: given, securityContext }] } = template.spec.podTemplate.spec;
-  expect({ hostUsers }).toEqual(users);
-  expect({ given, securityContext }).toEqual({
-    given: ["--token-scope", "bind", "--workdir", "/home/user", "--user", "user", "--allow-users", "root"],
-    securityContext: { runAsUser: 0 },
-  });
-});
+const USERS = ["--user", "user", "--allow-users", "root"];
+test.for<[string, boolean | undefined, string[], object]>([
+  ["", undefined, [], { allowPrivilegeEscalation: false }],
+  ["--root", false, USERS, { runAsUser: 0 }],
+  ["--root --host-users", undefined, USERS, { runAsUser: 0 }],
+])(
+  'with "%s", the template says who may become root, and of what',
+  async ([args, hostUsers, users, securityContext]) => {
+    const { stdout } = await run(`project create demo --image hookbox-agent:local --dry-run ${args}`.trim());
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS());
+    const { spec } = objects.find(({ kind }) => kind === "SandboxTemplate").spec.podTemplate;
+    expect(spec.hostUsers).toBe(hostUsers);
+    expect(spec.containers[0]).toMatchObject({ securityContext });
+    expect(spec.containers[0].args).toEqual(["--token-scope", "bind", "--workdir", "/home/user", ...users]);
+  },
+);
 
 test("create again changes no key and shows none", async () => {
   const { api } = await created();
@@ -140,6 +141,8 @@ test.for([
   ["create demo --no-pool --sandboxes 0", "--sandboxes"],
   ["create demo --no-pool --memory much", 'Cannot use --memory "much"'],
   ["create demo --no-pool --key a/b", 'Cannot use "a/b" as the name of an API key'],
+  ["create demo --no-pool --root", "Cannot use --root with --no-pool"],
+  ["create demo --no-pool --image x", "Cannot use --image with --no-pool"],
   ["create demo --no-pool --host-users", "Cannot use --host-users without --root"],
   ["key create demo ci --rights write", 'Cannot use --rights "write"'],
 ])("%s is refused before anything is sent", async ([args, message]) => {

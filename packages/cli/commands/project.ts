@@ -60,7 +60,7 @@ function createCreate(context: CommandContext): Command {
     .option("--no-pool", "create no pool and no template: you create your own")
     .option("--size <n>", "sandboxes of the pool that wait for clients", "2")
     .option("--storage <size>", "volume for the home directory, so that sandboxes can be paused, such as 2Gi")
-    .option("--root", 'let clients choose the user "root"; the nodes need user namespaces')
+    .option("--root", "let programs in sandboxes become root; the nodes need user namespaces")
     .option("--host-users", "with --root: use no user namespaces, so root of a sandbox is root of its node")
     .option("--sandboxes <n>", "most sandboxes at a time", "20")
     .option("--cpu <quantity>", "CPUs of a sandbox", "1")
@@ -75,6 +75,8 @@ function createCreate(context: CommandContext): Command {
       if (options.pool && options.image === undefined) {
         throw new UsageError("Cannot create a pool without an image: add --image, or --no-pool");
       }
+      const unused = (["image", "storage", "root"] as const).find((option) => options[option] !== undefined);
+      if (!options.pool && unused) throw new UsageError(`Cannot use --${unused} with --no-pool: it is for the pool`);
       if (options.hostUsers && !options.root) throw new UsageError("Cannot use --host-users without --root");
       for (const option of ["cpu", "memory", "storage"] as const) checkQuantity(`--${option}`, options[option]);
       const objects = projectObjects({

@@ -22,7 +22,7 @@ export interface ProjectOptions {
   poolSize: number;
   /** Size of a volume for the home directory, so that sandboxes can be paused. Undefined: no volume. */
   storage: string | undefined;
-  /** Whether clients may choose the user root: in a user namespace of the Pod, or as root of the node. */
+  /** Whether programs may become root: in a user namespace of the Pod, or as root of the node. */
   root: "namespaced" | "host" | undefined;
 }
 
@@ -130,7 +130,8 @@ function poolObjects(options: ProjectOptions, image: string): KubeObject[] {
               HOME,
               ...root ? ["--user", "user", "--allow-users", "root"] : [],
             ],
-            ...root ? { securityContext: { runAsUser: 0 } } : {},
+            // In hookbox-agent, sudo needs no password.
+            securityContext: root ? { runAsUser: 0 } : { allowPrivilegeEscalation: false },
             // Relative paths of E2B's clients start here, and the volume is here.
             env: [podUID, claimUID, { name: "HOME", value: HOME }],
             readinessProbe: { httpGet: { path: "/", port: 8888 }, periodSeconds: 1 },
