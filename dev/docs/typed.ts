@@ -130,6 +130,21 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/howto/e2b.md",
+    has: "rollout restart deployment/sandbox-router",
+    why: "changes an installation; test/integration/deploy.test.ts applies the same folder",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "--storage 1Gi > key.txt",
+    why: "names an image of the reader; test/node/e2b.ts creates projects",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "cat > first.mjs",
+    why: "needs the project of the block before; test/node/e2b.ts calls the same methods",
+  },
+  {
+    page: "docs/howto/e2b.md",
     has: "--set e2b.domain=",
     why: "takes an installation by Helm; test/node/e2b.ts upgrades with the same values",
   },
@@ -140,8 +155,18 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/howto/e2b.md",
+    has: "kubectl apply -f hosts.yaml",
+    why: "takes an ingress controller",
+  },
+  {
+    page: "docs/howto/e2b.md",
     has: "mkcert -install",
     why: "changes what the machine trusts; test/clients/e2btls.test.ts has such hosts with a certificate",
+  },
+  {
+    page: "docs/howto/e2b.md",
+    has: "kubectl delete namespace my-project",
+    why: "removes what the blocks before have created",
   },
   {
     page: "docs/howto/quickstart.md",

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { importImages, tagImage } from "../../dev/cluster/images.ts";
-import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
+import { importImages } from "../../dev/cluster/images.ts";
+import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
 import { stepsOf } from "../../dev/docs/codeblocks.ts";
 import { typed } from "../bash.ts";
@@ -19,8 +19,8 @@ import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const TRACES = readFileSync(join(ROOT, "test/node/programs/traces.py"), "utf8");
-/** It has a test of its own, because it takes a second cluster. */
-const APART = ["docs/howto/two-clusters.md"];
+/** The first has a test of its own, because it takes a second cluster. The other one changes the installation. */
+const APART = ["docs/howto/two-clusters.md", "docs/howto/e2b.md"];
 const pages = [...globSync("docs/howto/*.md", { cwd: ROOT, exclude: APART }).sort(), "docs/replay.md"];
 
 /** What is to fail (`! command`) does not end a bash that ends at the first command that fails. */
@@ -30,15 +30,13 @@ const withFailures = (text: string) => text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, 
 export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
   beforeAll(async () => {
     await importRuntimeImage(cluster().stateDir, { progress: () => {} });
-    // The agent's image has more packages, and takes minutes to build.
-    await tagImage(cluster().stateDir, RUNTIME_IMAGE, "docker.io/library/hookbox-agent:local");
     await importImages(cluster().stateDir, [await mitmproxyImage()]);
   });
 
-  /** A folder with what a reader has at hand: the commands, examples/, deploy/, and npm packages. */
+  /** A folder with what a reader has at hand: the commands, and examples/. */
   function makeDesk(): string {
     const folder = makeTempFolder();
-    for (const name of ["examples", "deploy", "node_modules"]) symlinkSync(join(ROOT, name), join(folder, name));
+    for (const name of ["examples", "deploy"]) symlinkSync(join(ROOT, name), join(folder, name));
     mkdirSync(join(folder, "bin"));
     symlinkSync(cluster().kubectl, join(folder, "bin/kubectl"));
     writeFileSync(join(folder, "bin/hookbox"), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`, {
