@@ -65,6 +65,7 @@ export function createRouterDelivery(
       await answer.body?.cancel();
     };
     if (how === "first") return await send("POST", { env, ...others });
+    // Nothing can be missing, so the runtime needs not be asked.
     if (Object.keys(env).length + others.files.length === 0 && others.start === undefined) {
       return await send("PATCH", { env });
     }
