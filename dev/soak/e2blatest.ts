@@ -59,9 +59,8 @@ export async function tryLatest(args: string[], root: string): Promise<number> {
   await run("npm", "install", "--save-exact", ...QUIET, ...SDKS.map((name) => `${name}@latest`));
   await updateCommandLine(copy);
   await updatePython(copy);
-  const versions = versionsIn(root).map((pinned, index) =>
-    `${pinned} -> ${versionsIn(copy)[index]?.split(" ").at(-1)}`
-  );
+  const newest = versionsIn(copy);
+  const versions = versionsIn(root).map((pinned, index) => `${pinned} -> ${newest[index]?.split(" ").at(-1)}`);
   for (const line of versions) progress(line);
 
   const isRoot = process.getuid?.() === 0;

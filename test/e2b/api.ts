@@ -9,7 +9,7 @@ import { createInside } from "../../packages/e2b/inside.ts";
 import { createKeys } from "../../packages/e2b/keys.ts";
 import { keepPauses, type Watched } from "../../packages/e2b/pauses.ts";
 import { createE2BMetrics } from "../../packages/e2b/metrics.ts";
-import { createSandboxes } from "../../packages/e2b/sandboxes.ts";
+import { createSandboxes, type E2BSandboxes } from "../../packages/e2b/sandboxes.ts";
 import { createTemplates } from "../../packages/e2b/templates.ts";
 import { type Answer, type Api, type ApiRequest, timeAt } from "../../packages/kube/api.ts";
 import { createRegistry } from "../../packages/process/observability.ts";
@@ -79,6 +79,11 @@ export async function startE2B({ pauses = true, ...options }: TestClusterOptions
   onTestFinished(() => server.stop());
   const apiUrl = `http://127.0.0.1:${server.port}`;
   return { cluster, api, app, requests, apiUrl, metrics, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
+}
+
+/** The sandboxes as a server knows them that sees the cluster by this API, and follows no watch. */
+export function sandboxesOver(api: Api): E2BSandboxes {
+  return createSandboxes(api, createTemplates(api), () => [SECRET], createFollowing());
 }
 
 /** Records the method and path of each request, and those of watches. */

@@ -2,10 +2,7 @@
 import { Sandbox } from "e2b";
 import { expect, test } from "vitest";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { createFollowing } from "../../packages/e2b/following.ts";
-import { createSandboxes } from "../../packages/e2b/sandboxes.ts";
-import { createTemplates } from "../../packages/e2b/templates.ts";
-import { SECRET, startE2B } from "./api.ts";
+import { sandboxesOver, startE2B } from "./api.ts";
 
 const EVERYTHING = {
   ...{ metadata: {}, states: new Set(["running", "paused"] as const), startedAfter: undefined, template: undefined },
@@ -19,8 +16,7 @@ test("a sandbox that is not Ready for a moment is listed, and one that has no Sa
   const unready = [{ type: "Ready", status: "False", reason: "SandboxNotReady", message: "", lastTransitionTime: "" }];
   const listed = async (status: object | undefined) => {
     const answer = { status: 200, body: { metadata: {}, items: [{ ...claim, status }] } };
-    const fake = { ...api, send: () => Promise.resolve(answer) };
-    const sandboxes = createSandboxes(fake, createTemplates(api), () => [SECRET], createFollowing());
+    const sandboxes = sandboxesOver({ ...api, send: () => Promise.resolve(answer) });
     const { page, running } = await sandboxes.list("team-a", EVERYTHING);
     return [page.map(({ id }) => id), running];
   };
