@@ -19,6 +19,7 @@ import {
   parseBody,
   pauseSchema,
   refreshSchema,
+  resumeSchema,
   timeoutSchema,
   tokenOfPage,
 } from "./requests.ts";
@@ -140,7 +141,9 @@ export function createApp(
     app.post(`${path}/:id/connect`, async (c) => {
       const { namespace } = caller(c, "connect");
       const { timeout } = await body(c, connectSchema);
-      if (version === "v1" && typeof timeout !== "number") throw new Problem(400, "timeout is missing");
+      if (version === "v1" && typeof timeout !== "number") {
+        throw new Problem(400, "Request is not valid: timeout is missing");
+      }
       const { sandbox, isResumed } = await sandboxes.connect(namespace, idOf(c), timeout ?? DEFAULT_S.v2);
       return c.json(described(sandbox), isResumed ? 201 : 200);
     });
@@ -194,9 +197,11 @@ export function createApp(
   });
   app.post("/sandboxes/:id/resume", async (c) => {
     const { namespace } = caller(c, "connect");
-    const { timeout } = await body(c, connectSchema);
-    if ((await sandboxes.get(namespace, idOf(c))).state === "running") {
-      throw new Problem(409, `Sandbox "${idOf(c)}" is running`);
+    const { timeout, autoPause } = await body(c, resumeSchema);
+    const { state, facts } = await sandboxes.get(namespace, idOf(c));
+    if (state === "running") throw new Problem(409, `Sandbox "${idOf(c)}" is running`);
+    if (autoPause && facts.onTimeout !== "pause") {
+      throw new Problem(400, "autoPause cannot be changed: the creation of a sandbox decides");
     }
     const { sandbox } = await sandboxes.connect(namespace, idOf(c), timeout ?? DEFAULT_S.v1);
     return c.json(described(sandbox), 201);

@@ -78,7 +78,7 @@ export function createInside(api: Api, secrets: () => readonly Uint8Array[], rou
       if (!data) return [];
       return [{
         timestamp: new Date(data.ts * 1000).toISOString(),
-        timestampUnix: data.ts,
+        timestampUnix: Math.floor(data.ts),
         cpuCount: data.cpu_count,
         cpuUsedPct: data.cpu_used_pct,
         memUsed: data.mem_used,

@@ -35,17 +35,28 @@ export const createSchema = z.strictObject({
   volumeMounts: z.array(z.unknown()).max(0, "is not supported: put volumes into the template").nullish(),
   mcp: z.null({ error: "is not supported: hookbox has its own MCP server" }).optional(),
   iam: z.null({ error: "is not supported" }).optional(),
+}).superRefine(({ autoPause, autoPauseMemory, autoResume }, context) => {
+  // E2B's rules, as traffic does not resume what has no memory.
+  const refuse = (message: string) => context.addIssue({ code: "custom", path: ["autoPauseMemory"], message });
+  if (autoPauseMemory !== false) return;
+  if (autoPause !== true) refuse("needs autoPause");
+  if (autoResume?.enabled) refuse("cannot be false together with autoResume");
 });
 export type CreateRequest = z.infer<typeof createSchema>;
 
 /** Body of `connect`. */
-export const connectSchema = z.object({ timeout: seconds.nonnegative().nullish(), memory: z.boolean().nullish() });
+export const connectSchema = z.strictObject({
+  timeout: seconds.nonnegative().nullish(),
+  memory: z.boolean().nullish(),
+});
+/** Body of `resume`. Clients of its time repeat whether the sandbox pauses at its end, which its creation decides. */
+export const resumeSchema = connectSchema.extend({ autoPause: z.boolean().nullish() });
 /** Body of `timeout`. */
-export const timeoutSchema = z.object({ timeout: seconds });
+export const timeoutSchema = z.strictObject({ timeout: seconds });
 /** Body of `refreshes`. */
-export const refreshSchema = z.object({ duration: seconds.nullish() });
+export const refreshSchema = z.strictObject({ duration: seconds.nullish() });
 /** Body of `pause`. */
-export const pauseSchema = z.object({
+export const pauseSchema = z.strictObject({
   memory: z.boolean().nullish(),
   requireHealthyGuest: z.boolean().nullish(),
 });
@@ -62,7 +73,7 @@ export function parseBody<T>(schema: z.ZodType<T>, text: string): T {
   } catch {
     throw new Problem(400, "Body is not JSON");
   }
-  const { data, error } = schema.safeParse(body);
+  const { data, error } = schema.safeParse(body, { error: plainly });
   if (data !== undefined) return data;
   const faults = error?.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
@@ -70,6 +81,17 @@ export function parseBody<T>(schema: z.ZodType<T>, text: string): T {
       : [issue.path.length === 0 ? issue.message : `${issue.path.join(".")} ${issue.message}`]
   );
   throw new Problem(400, `Request is not valid: ${faults?.join("; ")}`);
+}
+
+/** What JSON calls the types. */
+const TYPES: Record<string, string> = { int: "integer", record: "object", array: "list" };
+
+/** Says what is wrong with a value; undefined: Zod says it. */
+function plainly(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== "invalid_type") return undefined;
+  if (issue.input === undefined) return "is missing";
+  const type = TYPES[issue.expected] ?? issue.expected;
+  return `must be ${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
 }
 
 /** Which sandboxes to list. */
