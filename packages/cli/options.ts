@@ -25,6 +25,13 @@ export function withCluster(command: Command): Command {
   const option = (flags: string, description: string) =>
     command.addOption(command.createOption(flags, description).helpGroup(CLUSTER_HEADING));
   option("-n, --namespace <name>", "namespace (default: $HOOKBOX_NAMESPACE, or the context's)");
+  return withKubeconfig(command);
+}
+
+/** Adds the options for the cluster, for commands without a namespace. Call it last, as {@link withCluster}. */
+export function withKubeconfig(command: Command): Command {
+  const option = (flags: string, description: string) =>
+    command.addOption(command.createOption(flags, description).helpGroup(CLUSTER_HEADING));
   option("--context <name>", "context of the kubeconfig (default: its current one)");
   option(
     "--kubeconfig <file>",

@@ -333,6 +333,7 @@ export async function buildProgram(
     if (isNamed(listed)) (await load())(command, context);
     if (aliases.length > 0) command.addHelpText("after", `\nOther names of this command: ${aliases.join(", ")}`);
     command.showHelpAfterError(`${hint}See "${context.program} ${name} --help".`);
+    pointToHelp(command.commands, context);
     program.addCommand(withContext(command, context), { hidden: name === COMPLETE });
   };
   for (const [heading, commands] of GROUPS) for (const one of commands) await add(one, heading);
@@ -365,6 +366,14 @@ function withContext(command: Command, context: CommandContext): Command {
     getOutHelpWidth: () => context.stdout.columns ?? 100,
     getErrHelpWidth: () => context.stderr.columns ?? 100,
   });
+}
+
+/** Lets errors of subcommands end with where their help is. */
+function pointToHelp(commands: readonly Command[], context: CommandContext): void {
+  for (const command of commands) {
+    command.showHelpAfterError(`See "${context.program} ${pathTo(command)} --help".`);
+    pointToHelp(command.commands, context);
+  }
 }
 
 function pathTo(command: Command): string {

@@ -126,6 +126,28 @@ test("create again changes no key and shows none", async () => {
   expect(JSON.stringify([api.stored.get(KEYS), api.stored.get(KEYS.replace("e2b-keys", "runtime-key"))])).toBe(before);
 });
 
+test("create again says which options change, and with the same options that none does", async () => {
+  const { api } = await created("--image hookbox-agent:local --storage 2Gi --root --sandboxes 100");
+  const changed = async (args: string) => {
+    const { code, stderr } = await run(`project create demo ${args}`, { api });
+    return { code, changes: stderr.split("\n").filter((line) => line.startsWith("Changed: ")) };
+  };
+  expect(await changed("--image hookbox-agent:local --storage 2Gi --root --sandboxes 100")).toEqual({
+    code: 0,
+    changes: [],
+  });
+  expect(await changed("--image hookbox-agent:local --size 5")).toEqual({
+    code: 0,
+    changes: [
+      "Changed: --sandboxes was 100, and is now 20",
+      "Changed: --storage was 2Gi, and is now not set",
+      "Changed: --root was set, and is now not set",
+      "Changed: --size was 2, and is now 5",
+    ],
+  });
+  expect((await changed("--no-pool --sandboxes 30")).changes).toEqual(["Changed: --sandboxes was 20, and is now 30"]);
+});
+
 test("create leaves a namespace alone that is not a project", async () => {
   const api = anAPI();
   const other = { kind: "Namespace", metadata: { name: "demo" } };
@@ -144,6 +166,8 @@ test.for([
   ["create demo --no-pool --root", "Cannot use --root with --no-pool"],
   ["create demo --no-pool --image x", "Cannot use --image with --no-pool"],
   ["create demo --no-pool --host-users", "Cannot use --host-users without --root"],
+  ["create demo --no-pool -n other", "Unknown option '-n'"],
+  ["key create demo", 'See "hookbox project key create --help".'],
   ["key create demo ci --rights write", 'Cannot use --rights "write"'],
 ])("%s is refused before anything is sent", async ([args, message]) => {
   const api = anAPI();

@@ -13,8 +13,9 @@ import { COUNTED_CLAIMS, type Quota, quotaUses } from "../../summary/quotas.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { Failure, UsageError } from "../failure.ts";
 import { createApplier, nameOf } from "../install/apply.ts";
-import { optionsOf, wholeNumber, withCluster } from "../options.ts";
+import { optionsOf, wholeNumber, withKubeconfig } from "../options.ts";
 import { formatOf, renderTable, serialize } from "../output.ts";
+import { changesOf } from "../project/changes.ts";
 import { createKey, listKeys, revokeKey } from "../project/keys.ts";
 import { projectObjects } from "../project/objects.ts";
 import { spinning } from "../terminal.ts";
@@ -26,7 +27,8 @@ Examples:
   hookbox project create demo --image hookbox-agent:local
   hookbox project create demo --image registry.example/hookbox-agent:0.2.0 --storage 2Gi --sandboxes 100
   hookbox project key create demo ci --rights create,connect
-  hookbox project key revoke demo ci`;
+  hookbox project key revoke demo ci
+  kubectl delete namespace demo   # deletes the project with all its sandboxes`;
 
 export function defineProject(command: Command, context: CommandContext): void {
   command
@@ -95,12 +97,16 @@ function createCreate(context: CommandContext): Command {
       const { api } = await context.connectCluster(options);
       await checkNamespace(api, name);
       const apply = createApplier(api, { dryRun: false, force: true });
+      const changes: string[] = [];
       for (const object of objects) {
+        const before = await existing(api, object);
         context.stderr.write(`${nameOf(object)} ${await apply(object)}\n`);
+        if (before) changes.push(...changesOf(before, object));
         if (object.kind === "Namespace") await createRuntimeKey(api, name);
       }
       const quota = objects.find(({ kind }) => kind === "ResourceQuota");
       if (quota) await untilCounted(context, api, quota, apply);
+      for (const change of changes) context.stderr.write(`Changed: ${change}\n`);
       const keys = await listKeys(api, name);
       if (keys.some((key) => key.name === options.key)) {
         context.stderr.write(`API key "${options.key}" exists already, and is not shown again.\n`);
@@ -108,7 +114,7 @@ function createCreate(context: CommandContext): Command {
       }
       await showKey(context, api, name, options.key, RIGHTS);
     });
-  return withCluster(command);
+  return withKubeconfig(command);
 }
 
 /** @throws {Failure} if the namespace exists and is no project: its objects would be changed */
@@ -120,6 +126,26 @@ async function checkNamespace(api: Api, name: string): Promise<void> {
   if (labels[PROJECT_LABEL] === "true") return;
   const remedy = `To make it one: kubectl label namespace ${name} ${PROJECT_LABEL}=true`;
   throw new Failure(`Cannot create project ${name}: a namespace of this name exists and is not a project`, remedy);
+}
+
+/** The kinds about which options decide. */
+const DECIDED = new Map(
+  [
+    ["ResourceQuota", "resourcequotas"],
+    ["SandboxTemplate", "sandboxtemplates"],
+    ["SandboxWarmPool", "sandboxwarmpools"],
+  ] as const,
+);
+
+/** Returns an object as it is; undefined: there is none, or no option decides about its kind. */
+async function existing(
+  api: Api,
+  { kind, metadata: { namespace, name } }: KubeObject,
+): Promise<KubeObject | undefined> {
+  const resource = DECIDED.get(kind as "ResourceQuota");
+  if (resource === undefined || namespace === undefined) return undefined;
+  const answer = await api.send({ method: "GET", path: pathOf({ resource, namespace, name }) });
+  return isOk(answer) ? answer.body as KubeObject : undefined;
 }
 
 /** Creates the key from which the tokens of runtimes follow, unless it exists. */
@@ -206,7 +232,7 @@ function createList(context: CommandContext): Command {
         ]),
       ));
     });
-  return withCluster(command);
+  return withKubeconfig(command);
 }
 
 const NONE = "<none>";
@@ -242,7 +268,7 @@ function createKeyCreate(context: CommandContext): Command {
       const { api } = await context.connectCluster(options);
       await showKey(context, api, project, name, rights);
     });
-  return withCluster(command);
+  return withKubeconfig(command);
 }
 
 function createKeyList(context: CommandContext): Command {
@@ -267,7 +293,7 @@ function createKeyList(context: CommandContext): Command {
         ) => [name, rights.join(","), age(lastUsedAt), age(createdAt)]),
       ));
     });
-  return withCluster(command);
+  return withKubeconfig(command);
 }
 
 function createKeyRevoke(context: CommandContext): Command {
@@ -281,7 +307,7 @@ function createKeyRevoke(context: CommandContext): Command {
       await revokeKey(api, project, name);
       context.stderr.write(`API key "${name}" of project ${project} is revoked.\n`);
     });
-  return withCluster(command);
+  return withKubeconfig(command);
 }
 
 /** @throws {UsageError} if it cannot be the name of a namespace */
