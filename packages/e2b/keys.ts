@@ -2,11 +2,11 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { isSame, keyHash, namespaceOfKey } from "../api/e2b/identity.ts";
-import { keyEntriesOf, type KeyEntry, KEYS_SECRET, type Right } from "../api/e2b/objects.ts";
+import { keyEntriesOf, type KeyEntry, KEYS_SECRET, replacedKey, type Right } from "../api/e2b/objects.ts";
 import { rfc3339 } from "../api/objects/conditions.ts";
 import { objectMetaSchema } from "../api/objects/schemas.ts";
 import { createStore } from "../kube/store.ts";
-import { type Api, pathOf } from "../kube/api.ts";
+import { type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { listAndWatch, type WatchOptions } from "../kube/watch.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import { Problem } from "./problem.ts";
@@ -46,18 +46,25 @@ export function createKeys(api: Api, log: Log, now: () => number): Keys {
   /** When the use of a key was stored last, by hash. */
   const stored = new Map<string, number>();
 
-  function noteUse(namespace: string, name: string, entry: KeyEntry): void {
-    const last = Math.max(stored.get(entry.sha256) ?? 0, Date.parse(entry.lastUsedAt ?? "") || 0);
+  function noteUse(namespace: string, name: string, entry: KeyEntry, hash: string): void {
+    const used = entry.replaced?.sha256 === hash ? entry.replaced : entry;
+    const last = Math.max(stored.get(hash) ?? 0, Date.parse(used.lastUsedAt ?? "") || 0);
     if (now() - last < USE_MS) return;
-    stored.set(entry.sha256, now());
-    const lastUsedAt = rfc3339(new Date(now()));
-    const value = Buffer.from(JSON.stringify({ ...entry, lastUsedAt })).toString("base64");
+    stored.set(hash, now());
+    const noted = { ...used, lastUsedAt: rfc3339(new Date(now())) };
+    const changed = used === entry ? noted : { ...entry, replaced: noted };
+    const value = Buffer.from(JSON.stringify(changed)).toString("base64");
     const { resourceVersion } = store.get(namespace, KEYS_SECRET)?.metadata ?? {};
     // With the version: a key that somebody revokes at the same time stays revoked.
     const body = { metadata: { resourceVersion }, data: { [name]: value } };
-    api.send({ method: "PATCH", path: pathOf({ resource: "secrets", namespace, name: KEYS_SECRET }), body }).catch(
-      (error) => log("warn", "Cannot store when a key was used", { namespace, key: name, ...errorFields(error) }),
-    );
+    const path = pathOf({ resource: "secrets", namespace, name: KEYS_SECRET });
+    const fail = (fields: object) =>
+      log("warn", "Cannot store when a key was used", { namespace, key: name, ...fields });
+    api.send({ method: "PATCH", path, body }).then((answer) => {
+      // Somebody has changed the keys in between: the next use tries again.
+      if (answer.status === 409) stored.delete(hash);
+      else if (!isOk(answer)) fail({ status: answer.status, reason: messageOf(answer) });
+    }, (error) => fail(errorFields(error)));
   }
 
   return {
@@ -67,12 +74,14 @@ export function createKeys(api: Api, log: Log, now: () => number): Keys {
       const namespace = namespaceOfKey(key);
       const hash = keyHash(key);
       const entries = namespace === undefined ? [] : [...store.get(namespace, KEYS_SECRET)?.keys ?? []];
-      const [name, entry] = entries.find(([, { sha256 }]) => isSame(sha256, hash)) ?? [];
+      const isOf = (entry: KeyEntry) =>
+        isSame(entry.sha256, hash) || isSame(replacedKey(entry, now())?.sha256 ?? "", hash);
+      const [name, entry] = entries.find(([, entry]) => isOf(entry)) ?? [];
       if (namespace === undefined || name === undefined || !entry) throw new Problem(401, UNKNOWN);
       if (!entry.rights.includes(right)) {
         throw new Problem(403, `API key "${name}" may not ${right}: it has the rights ${entry.rights.join(", ")}`);
       }
-      noteUse(namespace, name, entry);
+      noteUse(namespace, name, entry, hash);
       return { namespace, key: name, rights: entry.rights };
     },
     watch: (options) =>

@@ -168,6 +168,7 @@ test.for([
   ["create demo --no-pool --host-users", "Cannot use --host-users without --root"],
   ["create demo --no-pool -n other", "Unknown option '-n'"],
   ["key create demo", 'See "hookbox project key create --help".'],
+  ["key rotate demo ci --overlap soon", 'Cannot use --overlap "soon"'],
   ["key create demo ci --rights write", 'Cannot use --rights "write"'],
 ])("%s is refused before anything is sent", async ([args, message]) => {
   const api = anAPI();
@@ -184,13 +185,34 @@ test("keys are created with rights, listed without their values, and revoked", a
   expect(twice).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("has a key of this name") });
   const listed = await run("project key list demo", { api });
   expect(listed.stdout).toMatch(
-    /^NAME +RIGHTS +LAST USED +AGE\nci +connect,read +never +\S+\ndefault +create,connect,read/,
+    /^NAME +RIGHTS +LAST USED +AGE +OLD KEY\nci +connect,read +never +\S+ +<none>\ndefault +create,connect,read/,
   );
   expect((await run("project key list demo -o json", { api })).stdout).not.toMatch(/sha256|e2b_/);
   expect((await run("project key revoke demo ci", { api })).code).toBe(0);
   expect(Object.keys(api.stored.get(KEYS)?.data ?? {})).toEqual(["default"]);
   const again = await run("project key revoke demo ci", { api });
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("has none of this name") });
+});
+
+test("a key is rotated: its name and rights stay, and the old value has an end", async () => {
+  const { api } = await created();
+  const before = await run("project key create demo ci --rights read", { api });
+  const stored = () => JSON.parse(Buffer.from(api.stored.get(KEYS)?.data?.["ci"] ?? "", "base64").toString());
+  const { code, stdout, stderr } = await run("project key rotate demo ci --overlap 2h", { api });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: 'API key "ci" of project demo. It is shown only now; the old one works for 120m more:\n',
+  });
+  const { sha256, rights, createdAt, replaced } = stored();
+  expect({ sha256, rights }).toEqual({ sha256: keyHash(stdout.trim()), rights: ["read"] });
+  expect(replaced.sha256).toBe(keyHash(before.stdout.trim()));
+  expect(Date.parse(replaced.until) - Date.parse(createdAt)).toBe(7_200_000);
+  expect((await run("project key list demo", { api })).stdout).toMatch(/ci +read +never +\S+ +never used, ends in /);
+  expect((await run("project key list demo -o json", { api })).stdout).not.toMatch(/sha256|e2b_/);
+  await run("project key rotate demo ci --overlap 0", { api });
+  expect(stored()).not.toHaveProperty("replaced");
+  const other = await run("project key rotate demo other", { api });
+  expect(other).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("has none of this name") });
 });
 
 test("list shows projects and their keys", async () => {

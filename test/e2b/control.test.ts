@@ -2,6 +2,7 @@
 import { AuthenticationError, NotFoundError, Sandbox, SandboxError } from "e2b";
 import { describe, expect, test } from "vitest";
 import { PAUSED_AT_ANNOTATION } from "../../packages/api/e2b/objects.ts";
+import { keyHash } from "../../packages/api/e2b/identity.ts";
 import { eventually } from "../eventually.ts";
 import { aKey, putKeys, startE2B } from "./api.ts";
 
@@ -219,6 +220,35 @@ describe("a key", () => {
     await cluster.api.send({ method: "PATCH", path, body: { data: { main: null } } });
     const listing = () => Sandbox.list(options).nextItems().then(() => undefined, (error: unknown) => error);
     await eventually(async () => await listing() instanceof AuthenticationError).toBe(true);
+  });
+
+  test("that was rotated is replaced by another, and works until its end", async () => {
+    const { cluster, options } = await startE2B();
+    const path = "/api/v1/namespaces/team-a/secrets/hookbox-e2b-keys";
+    const entry = async () => {
+      const { body } = await cluster.api.send({ method: "GET", path });
+      return JSON.parse(atob((body as { data: Record<string, string> }).data["main"] ?? ""));
+    };
+    const { sha256, ...rest } = await entry();
+    const until = new Date(cluster.clock.now() + 60_000).toISOString();
+    const next = aKey("team-a", "next");
+    const rotated = { ...rest, sha256: keyHash(next), replaced: { sha256, until } };
+    const data = { main: btoa(JSON.stringify(rotated)) };
+    await cluster.api.send({ method: "PATCH", path, body: { data } });
+    const listing = (apiKey: string) =>
+      Sandbox.list({ ...options, apiKey }).nextItems().then(() => "listed", (error: Error) => error.name);
+    await eventually(() => listing(next)).toBe("listed");
+    expect(await listing(options.apiKey)).toBe("listed");
+    const uses = async () => {
+      // A use is not stored if another one is stored at the same time.
+      for (const apiKey of [next, options.apiKey]) await listing(apiKey);
+      const { lastUsedAt, replaced } = await entry();
+      return [lastUsedAt, replaced.lastUsedAt].map((time) => typeof time);
+    };
+    await eventually(uses).toEqual(["string", "string"]);
+    await cluster.clock.advance(61_000);
+    expect(await listing(options.apiKey)).toBe("AuthenticationError");
+    expect(await listing(next)).toBe("listed");
   });
 });
 

@@ -47,19 +47,33 @@ export type CreatedFacts = z.infer<typeof createdSchema>;
 export const RIGHTS = ["create", "connect", "read"] as const;
 export type Right = typeof RIGHTS[number];
 
+const SHA256 = /^[0-9a-f]{64}$/;
+
 /** An entry of {@link KEYS_SECRET}, as JSON. Its key in the Secret is the name of the API key. */
 const keyEntrySchema = z.object({
   /** SHA-256 of the key, in hexadecimal digits. */
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  sha256: z.string().regex(SHA256),
   rights: z.array(z.enum(RIGHTS)),
   /** RFC 3339. */
   createdAt: z.iso.datetime({ offset: true }),
   /** RFC 3339; absent: never, as far as hookbox knows. */
   lastUsedAt: z.iso.datetime({ offset: true }).optional(),
+  /** The key that this one has replaced, which works until a time. */
+  replaced: z.object({
+    sha256: z.string().regex(SHA256),
+    /** RFC 3339. */
+    until: z.iso.datetime({ offset: true }),
+    lastUsedAt: z.iso.datetime({ offset: true }).optional(),
+  }).optional(),
 });
 
 /** What is stored of an API key. */
 export type KeyEntry = z.infer<typeof keyEntrySchema>;
+
+/** Returns the key that this one has replaced, if it still works. @param now in milliseconds since the epoch */
+export function replacedKey({ replaced }: KeyEntry, now: number): KeyEntry["replaced"] {
+  return replaced && now < Date.parse(replaced.until) ? replaced : undefined;
+}
 
 /**
  * Reads the API keys of a project: each name with its entry, sorted by name. Undefined: it is not an entry, and nobody
@@ -85,6 +99,6 @@ function keyEntryOf(base64: string): KeyEntry | undefined {
 }
 
 /** What the dashboard shows of an API key. Without the other fields: its entry cannot be read. */
-export interface ShownKey extends Partial<Omit<KeyEntry, "sha256">> {
+export interface ShownKey extends Partial<Omit<KeyEntry, "sha256" | "replaced">> {
   name: string;
 }

@@ -1,8 +1,7 @@
 /** `hookbox project`: creates projects for E2B's clients, and their API keys. @module */
 import { randomBytes } from "node:crypto";
 import { Command } from "commander";
-import { PROJECT_LABEL, type Right, RIGHTS } from "../../api/e2b/objects.ts";
-import { isDNSLabel } from "../../api/objects/names.ts";
+import { PROJECT_LABEL, RIGHTS } from "../../api/e2b/objects.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { quantity } from "../../api/objects/quantity.ts";
 import { RUNTIME_KEY_SECRET } from "../../api/router/scopedtoken.ts";
@@ -16,7 +15,9 @@ import { createApplier, nameOf } from "../install/apply.ts";
 import { optionsOf, wholeNumber, withKubeconfig } from "../options.ts";
 import { formatOf, renderTable, serialize } from "../output.ts";
 import { changesOf } from "../project/changes.ts";
-import { createKey, listKeys, revokeKey } from "../project/keys.ts";
+import { createKeyCommand, showKey } from "../project/keycommands.ts";
+import { listKeys } from "../project/keys.ts";
+import { checkKeyName, checkName } from "../project/names.ts";
 import { projectObjects } from "../project/objects.ts";
 import { spinning } from "../terminal.ts";
 
@@ -27,6 +28,7 @@ Examples:
   hookbox project create demo --image hookbox-agent:local
   hookbox project create demo --image registry.example/hookbox-agent:0.2.0 --storage 2Gi --sandboxes 100
   hookbox project key create demo ci --rights create,connect
+  hookbox project key rotate demo ci
   hookbox project key revoke demo ci
   kubectl delete namespace demo   # deletes the project with all its sandboxes`;
 
@@ -200,12 +202,6 @@ async function untilCounted(
   });
 }
 
-async function showKey(context: CommandContext, api: Api, project: string, name: string, rights: readonly Right[]) {
-  const key = await createKey(api, project, name, rights, context.now());
-  context.stderr.write(`API key "${name}" of project ${project}. It is shown only now:\n`);
-  context.stdout.write(`${key}\n`);
-}
-
 function createList(context: CommandContext): Command {
   const command = new Command("list")
     .description("List projects")
@@ -246,93 +242,8 @@ async function usageOf(api: Api, namespace: string): Promise<{ used?: string; ha
   return { ...used === undefined ? {} : { used }, ...hard === undefined ? {} : { hard } };
 }
 
-function createKeyCommand(context: CommandContext): Command {
-  return new Command("key")
-    .description("Create, list and revoke the API keys of a project")
-    .addCommand(createKeyCreate(context))
-    .addCommand(createKeyList(context))
-    .addCommand(createKeyRevoke(context));
-}
-
-function createKeyCreate(context: CommandContext): Command {
-  const command = new Command("create")
-    .description("Create an API key, and print it: it is shown once")
-    .argument("<project>", "name of the project")
-    .argument("<name>", "name of the key, for the list")
-    .option("--rights <list>", "create (and change and end), connect (and resume), read; with commas", RIGHTS.join(","))
-    .action(async (project: string, name: string) => {
-      const options = optionsOf<{ rights: string }>(command);
-      checkName("project", project);
-      checkKeyName(name);
-      const rights = rightsFrom(options.rights);
-      const { api } = await context.connectCluster(options);
-      await showKey(context, api, project, name, rights);
-    });
-  return withKubeconfig(command);
-}
-
-function createKeyList(context: CommandContext): Command {
-  const command = new Command("list")
-    .description("List the API keys of a project, without their values")
-    .argument("<project>", "name of the project")
-    .option("-o, --output <format>", "json or yaml")
-    .action(async (project: string) => {
-      const options = optionsOf<{ output?: string }>(command);
-      const format = formatOf(options.output, ["json", "yaml"]);
-      checkName("project", project);
-      const { api } = await context.connectCluster(options);
-      const keys = (await listKeys(api, project)).map(({ sha256: _, ...key }) => key);
-      if (format === "json" || format === "yaml") return context.stdout.write(await serialize(keys, format));
-      if (keys.length === 0) return context.stderr.write(`No API keys found in project ${project}.\n`);
-      const now = context.now();
-      const age = (time: string | undefined) => time === undefined ? "never" : ageOf(time, now);
-      context.stdout.write(renderTable(
-        ["NAME", "RIGHTS", "LAST USED", "AGE"],
-        keys.map((
-          { name, rights, createdAt, lastUsedAt },
-        ) => [name, rights.join(","), age(lastUsedAt), age(createdAt)]),
-      ));
-    });
-  return withKubeconfig(command);
-}
-
-function createKeyRevoke(context: CommandContext): Command {
-  const command = new Command("revoke")
-    .description("Revoke an API key: it is refused from now on. Sandboxes that it has created go on")
-    .argument("<project>", "name of the project")
-    .argument("<name>", "name of the key")
-    .action(async (project: string, name: string) => {
-      checkName("project", project);
-      const { api } = await context.connectCluster(optionsOf(command));
-      await revokeKey(api, project, name);
-      context.stderr.write(`API key "${name}" of project ${project} is revoked.\n`);
-    });
-  return withKubeconfig(command);
-}
-
-/** @throws {UsageError} if it cannot be the name of a namespace */
-function checkName(what: string, name: string): void {
-  if (isDNSLabel(name)) return;
-  throw new UsageError(
-    `Cannot use "${name}" as the name of a ${what}: use up to 63 lower-case letters, digits and dashes`,
-  );
-}
-
-/** @throws {UsageError} if it cannot be a key of a Secret */
-function checkKeyName(name: string): void {
-  if (/^[-._a-zA-Z0-9]{1,63}$/.test(name) && !name.startsWith(".")) return;
-  throw new UsageError(`Cannot use "${name}" as the name of an API key: use letters, digits, dashes and dots`);
-}
-
 /** @throws {UsageError} if it is no quantity above 0 */
 function checkQuantity(option: string, text: string | undefined): void {
   if (text === undefined || quantity(text) > 0) return;
   throw new UsageError(`Cannot use ${option} "${text}": a quantity of Kubernetes is needed, such as 500m or 1Gi`);
-}
-
-function rightsFrom(text: string): Right[] {
-  const words = text.split(",").map((word) => word.trim()).filter(Boolean);
-  const rights = RIGHTS.filter((right) => words.includes(right));
-  if (rights.length > 0 && rights.length === new Set(words).size) return rights;
-  throw new UsageError(`Cannot use --rights "${text}": use ${RIGHTS.join(", ")}, separated by commas`);
 }

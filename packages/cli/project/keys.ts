@@ -35,7 +35,7 @@ export async function createKey(
 ): Promise<string> {
   const key = apiKeyOf(namespace, randomBytes(24));
   const entry: KeyEntry = { sha256: keyHash(key), rights: [...rights], createdAt: now.toISOString() };
-  const data = { [name]: Buffer.from(JSON.stringify(entry)).toString("base64") };
+  const data = { [name]: encoded(entry) };
   const found = await api.send({ method: "GET", path: pathFor(namespace) });
   if (found.status === 404) {
     const body = {
@@ -66,17 +66,59 @@ interface StoredSecret {
   data?: Record<string, string>;
 }
 
+/**
+ * Replaces an API key by a new one with the same name and rights. The old one works for a while.
+ *
+ * @param overlapMs how long the old one works; 0: it is refused from now on
+ * @returns the new key, which is stored nowhere
+ * @throws {Failure} if there is none of this name
+ */
+export async function rotateKey(
+  api: Api,
+  namespace: string,
+  name: string,
+  overlapMs: number,
+  now: Date,
+): Promise<string> {
+  const action = `rotate API key "${name}"`;
+  const found = await api.send({ method: "GET", path: pathFor(namespace) });
+  if (found.status !== 404 && !isOk(found)) throw refused(action, namespace, found);
+  const { data, metadata } = (isOk(found) ? found.body : {}) as Partial<StoredSecret>;
+  const before = keyEntriesOf(data).find(([one]) => one === name)?.[1];
+  if (!before) throw noKey(action, namespace);
+  const key = apiKeyOf(namespace, randomBytes(24));
+  const { sha256, rights, lastUsedAt } = before;
+  const until = new Date(now.getTime() + overlapMs).toISOString();
+  const entry: KeyEntry = {
+    sha256: keyHash(key),
+    rights,
+    createdAt: now.toISOString(),
+    ...overlapMs === 0 ? {} : { replaced: { sha256, until, ...lastUsedAt === undefined ? {} : { lastUsedAt } } },
+  };
+  // With the version, so that a key that somebody revokes at the same time stays revoked.
+  const body = { metadata: { resourceVersion: metadata?.resourceVersion }, data: { [name]: encoded(entry) } };
+  const changed = await api.send({ method: "PATCH", path: pathFor(namespace), body });
+  if (!isOk(changed)) throw refused(action, namespace, changed);
+  return key;
+}
+
 /** Revokes an API key: hookbox refuses it from now on. @throws {Failure} if there is none of this name */
 export async function revokeKey(api: Api, namespace: string, name: string): Promise<void> {
   const found = await api.send({ method: "GET", path: pathFor(namespace) });
   const { data = {} } = (isOk(found) ? found.body : {}) as Partial<StoredSecret>;
   if (found.status !== 404 && !isOk(found)) throw refused(`revoke API key "${name}"`, namespace, found);
-  if (!Object.hasOwn(data, name)) {
-    const remedy = `"hookbox project key list ${namespace}" lists its keys.`;
-    throw new Failure(`Cannot revoke API key "${name}": project ${namespace} has none of this name`, remedy);
-  }
+  if (!Object.hasOwn(data, name)) throw noKey(`revoke API key "${name}"`, namespace);
   const answer = await api.send({ method: "PATCH", path: pathFor(namespace), body: { data: { [name]: null } } });
   if (!isOk(answer)) throw refused(`revoke API key "${name}"`, namespace, answer);
+}
+
+function noKey(action: string, namespace: string): Failure {
+  const remedy = `"hookbox project key list ${namespace}" lists its keys.`;
+  return new Failure(`Cannot ${action}: project ${namespace} has none of this name`, remedy);
+}
+
+function encoded(entry: KeyEntry): string {
+  return Buffer.from(JSON.stringify(entry)).toString("base64");
 }
 
 function pathFor(namespace: string): string {
